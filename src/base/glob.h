@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_BASE_GLOB_H
+#define TC_BASE_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The pattern language: anchored, case-sensitive, by code point (a byte that
+ * is not UTF-8 is one character).
+ *
+ *   any-slash  "**" + "/"   nothing, or any text that ends in "/"
+ *   "**"                    any text
+ *   "*"                     any text without "/"
+ *   "?"                     one character but "/"
+ *   [seq] [!seq] [^seq]     one character of, or not of, a set; never "/"
+ *   backslash               takes the next character literally (in a set it is an ordinary character)
+ *   everything else         itself; so is an unclosed "["
+ *
+ * Matching takes O(pattern * text) time at worst and no memory: hostile
+ * patterns and texts cannot make it slower than that.
+ */
+
+/** True when the whole text matches the pattern. Both are borrowed; NULs are ordinary bytes. */
+bool tc_glob_match(const char *pattern, size_t pattern_length, const char *text, size_t text_length);
+
+/** What a pattern looks like to a compiler that wants prefixes, not matching. */
+enum tc_glob_shape {
+    TC_GLOB_LITERAL, /* no wildcard: one path */
+    TC_GLOB_ALL,     /* two stars only: everything */
+    TC_GLOB_SUBTREE, /* a literal path, then slash and two stars: everything below that path */
+    TC_GLOB_OTHER
+};
+
+/**
+ * Classify a pattern.
+ *
+ * @param literal         buffer of at least pattern_length + 1 bytes: receives the unescaped literal path
+ *                        for LITERAL and SUBTREE (without the trailing slash), and for OTHER the literal text before
+ *                        the first wildcard; NUL-terminated. May be NULL.
+ * @param literal_length  its length, may be NULL
+ */
+enum tc_glob_shape tc_glob_classify(const char *pattern, size_t pattern_length, char *literal, size_t *literal_length);
+
+/** A reason why the pattern may not mean what its author thinks ("'{' is an ordinary character", "'[' is never
+ *  closed"), or NULL. */
+const char *tc_glob_warning(const char *pattern, size_t pattern_length);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_PLAN_FACTS_H
+#define TC_PLAN_FACTS_H
+
+/*
+ * What is true of this host right now, as far as one request needs it:
+ * who calls, what the sources are, what the kernel offers. Gathered once,
+ * before compiling; printed with the plan and part of its hash. Everything
+ * that needs a system call to know is known here, so that compile() is pure.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plan/request.h"
+#include "policy/ruleset.h"
+
+enum tc_file_kind { TC_FILE_NONE, TC_FILE_DIRECTORY, TC_FILE_REGULAR, TC_FILE_SYMLINK, TC_FILE_DEVICE, TC_FILE_OTHER };
+
+/* One object of the host. */
+struct tc_fact_path {
+    const char *given;     /* as asked for */
+    const char *canonical; /* all links resolved; NULL when it does not exist */
+    enum tc_file_kind kind;
+    uint64_t device, inode;
+    uid_t uid;
+    gid_t gid;
+    unsigned mode;
+    const char *filesystem;       /* type name, "ext4" */
+    bool idmappable;              /* an id-mapped mount of it can be made (meaningful for root only) */
+    const char *position;         /* "MAJOR:MINOR PATH": where it lies in its file system, equal for every bind of it */
+    const char *const *submounts; /* canonical paths of mounts below it, NULL-terminated */
+    const char *const *submount_positions; /* their positions, in the same order */
+};
+
+/* One entry of the root file system that becomes part of the cell's tree. */
+struct tc_fact_entry {
+    const char *target; /* "/usr", "/bin", "/etc/ssl/certs" */
+    const char *link;   /* text of a symbolic link, or NULL */
+    struct tc_fact_path path;
+};
+
+/* A literal path below a data mount that some rule speaks about. */
+struct tc_fact_subtree {
+    size_t mount;             /* 0: the workspace, 1..: mounts in request order */
+    const char *relative;     /* as in the rule */
+    struct tc_fact_path path; /* kind NONE when it is missing or a link is on the way */
+};
+
+struct tc_facts {
+    struct tc_arena *arena; /* owns everything here */
+    uid_t uid;              /* effective, of the caller */
+    gid_t gid;
+    bool root;
+    const char *home;           /* the caller's home directory, canonical, or NULL */
+    const char *directory;      /* current directory, canonical */
+    const char *const *environ; /* the caller's environment block, NULL-terminated */
+    const char *timezone;       /* value for TZ, or NULL */
+
+    unsigned landlock_abi; /* 0: none */
+    bool proc_visible;     /* a new procfs may be mounted in a user namespace */
+    bool overlay;          /* overlayfs is there */
+
+    struct tc_fact_path workspace;
+    const struct tc_fact_path *mounts; /* in request order */
+    size_t mount_count;
+    const struct tc_fact_entry *rootfs; /* in tree order */
+    size_t rootfs_count;
+    const char *rootfs_etc; /* --rootfs DIR: canonical path of its etc for the overlay, or NULL */
+    struct tc_fact_path rootfs_etc_path;
+    const struct tc_fact_entry *devices; /* /dev/null, ... */
+    size_t device_count;
+    const struct tc_fact_subtree *subtrees;
+    size_t subtree_count;
+
+    const char *program_given; /* argv[0] looked up in the cell's PATH: absolute path in the cell, or NULL: not found */
+    const char *program_real;  /* the same with links resolved in the cell's tree */
+    const char *const *protect; /* canonical host paths that must not be writable in the cell: toolcell, policy files,
+                                   caches, state, configuration; NULL-terminated */
+};
+
+/**
+ * Gather the facts for a request. Opens and stats; changes nothing.
+ *
+ * @param rules    tells which literal subtrees matter
+ * @param protect  further host paths to protect (policy files in use), NULL-terminated
+ * @return 0, -ENOENT and friends (a source is missing: names it), -ENOMEM
+ */
+int tc_facts_gather(const struct tc_ruleset *rules, const struct tc_request *request, const char *const *protect,
+                    struct tc_facts **ret, struct tc_error *err);
+void tc_facts_free(struct tc_facts *facts);
+static inline void tc_cleanup_facts(struct tc_facts **facts)
+{
+    tc_facts_free(*facts);
+    *facts = NULL;
+}
+#define tc_auto_facts __attribute__((cleanup(tc_cleanup_facts))) struct tc_facts *
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_POLICY_DECIDE_H
+#define TC_POLICY_DECIDE_H
+
+#include "policy/ruleset.h"
+
+/* What the paths of a cell are, as far as deciding needs to know. */
+enum tc_area {
+    TC_AREA_DATA,    /* workspace or declared volume: relative patterns apply, no match denies */
+    TC_AREA_ROOTFS,  /* system tree, and mounts in mode "tools": read, list, execute allowed */
+    TC_AREA_SCRATCH, /* /tmp, /dev/shm, $HOME, --tmpfs: everything allowed */
+    TC_AREA_SYSTEM   /* /proc and /dev: as built; rules are not consulted */
+};
+
+struct tc_view_mount {
+    const char *target; /* absolute, clean */
+    enum tc_area area;
+    bool read_only; /* writes are denied whatever the rules say (":ro", --rootfs host) */
+};
+
+struct tc_view {
+    const struct tc_view_mount *mounts; /* any order; the longest target that contains a path is its mount */
+    size_t count;
+    bool rootfs_writable; /* an absolute rule may allow writes in the rootfs (not with --rootfs host) */
+};
+
+/* Why a decision came out as it did. */
+enum tc_because {
+    TC_BECAUSE_RULE,      /* rule (or command) decided */
+    TC_BECAUSE_DEFAULT,   /* no rule matched: the area's default */
+    TC_BECAUSE_READ_ONLY, /* a mount that is read-only whatever the rules say */
+    TC_BECAUSE_NETWORK    /* --net none: connect rules are not consulted */
+};
+
+struct tc_decision {
+    enum tc_effect effect;
+    enum tc_because because;
+    enum tc_area area;
+    const struct tc_rule *rule;            /* or NULL */
+    const struct tc_command_rule *command; /* or NULL; set when a command rule had the last word */
+    const struct tc_rule *project_rule;    /* the project's matching rule, or NULL; effect is the stricter */
+    bool by_project;                       /* the project's answer is the one that counts */
+};
+
+/**
+ * Decide one operation on one resolved, absolute, clean path of the cell.
+ * Pure; takes no memory; thread-safe. connect is decided by tc_decide_connect().
+ *
+ * @param directory  the path is a directory (a listing matches with or without a trailing slash)
+ */
+struct tc_decision tc_decide(const struct tc_ruleset *rules, const struct tc_view *view, enum tc_operation operation,
+                             const char *path, size_t length, bool directory);
+
+/** The stricter of the decisions for the resolved path and for the name as given (made absolute and clean; may equal).
+ */
+struct tc_decision tc_decide_names(const struct tc_ruleset *rules, const struct tc_view *view,
+                                   enum tc_operation operation, const char *resolved, const char *given,
+                                   bool directory);
+
+/**
+ * Decide whether a call may start: execute on the program's given and real absolute path (relative patterns apply as
+ * if "/" were a data mount), then the command rules on its argv, in both forms (wrappers such as env skipped).
+ *
+ * @param given, real  absolute clean paths; real may equal given
+ * @param argv         NULL-terminated
+ */
+struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,
+                                  const char *real, const char *const *argv);
+
+/** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old.
+ *  @param directory  the object is, or may be, a directory: then for every name it could hold */
+struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct tc_view *view, const char *from,
+                                    const char *to, bool directory);
+
+/**
+ * Decide a connection.
+ * @param name     host name as asked for, or NULL when made by address
+ * @param address  textual IPv4 or IPv6 address without brackets, or NULL when only the name is known,
+ *                 or "unix:/path" for a socket file (name NULL, port ignored)
+ */
+struct tc_decision tc_decide_connect(const struct tc_ruleset *rules, const char *name, const char *address,
+                                     unsigned port);
+
+/** True when no rule can deny or ask a connection: `**` decides connect outright with allow. */
+bool tc_rules_allow_all_connect(const struct tc_ruleset *rules);
+
+#endif

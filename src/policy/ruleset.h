@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_POLICY_RULESET_H
+#define TC_POLICY_RULESET_H
+
+/*
+ * A ruleset: what a policy file says, merged with what it extends, in the
+ * order in which it decides. Plain data in one arena. The policy layer reads
+ * files and decides; it knows no kernel.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+
+enum tc_operation { TC_OP_READ, TC_OP_LIST, TC_OP_WRITE, TC_OP_EDIT, TC_OP_EXECUTE, TC_OP_CONNECT, TC_OP_COUNT };
+
+/* In order of strictness: the stricter of two effects is the larger. */
+enum tc_effect { TC_ALLOW, TC_ASK, TC_DENY };
+
+#define TC_OP_BIT(operation) (1u << (operation))
+
+const char *tc_operation_name(enum tc_operation operation); /* "read", ... */
+int tc_operation_parse(const char *name);                   /* the operation, or -EINVAL */
+const char *tc_effect_name(enum tc_effect effect);          /* "allow", "ask", "deny" */
+
+struct tc_rule {
+    const char *pattern;
+    size_t pattern_length;
+    unsigned operations; /* TC_OP_BIT mask, read already widened to list, write to edit */
+    enum tc_effect effect;
+    int priority;
+    const char *reason; /* or NULL */
+    const char *source; /* preset name or file the rule stands in */
+    unsigned index;     /* position in that file, for "/rules/3" */
+    bool absolute;      /* the pattern begins with "/" */
+};
+
+/* One argv rule. Judged in order; the first match decides. */
+struct tc_command_rule {
+    const char *const *argv; /* count patterns; a final "..." is not among them but sets more */
+    size_t count;
+    bool more; /* any further arguments may follow */
+    bool any_order;
+    bool line; /* imported rulesets: argv[0] is one pattern for the whole command line */
+    enum tc_effect effect;
+    const char *reason; /* or NULL */
+    const char *source;
+    unsigned index;
+};
+
+enum tc_limit {
+    TC_LIMIT_WALL,       /* ms */
+    TC_LIMIT_CPU_TIME,   /* ms */
+    TC_LIMIT_CPUS,       /* thousandths of a CPU */
+    TC_LIMIT_MEMORY,     /* bytes */
+    TC_LIMIT_PIDS,       /* count */
+    TC_LIMIT_OUTPUT,     /* bytes */
+    TC_LIMIT_DISK,       /* bytes */
+    TC_LIMIT_FILE_SIZE,  /* bytes */
+    TC_LIMIT_OPEN_FILES, /* count */
+    TC_LIMIT_GRACE,      /* ms */
+    TC_LIMIT_COUNT
+};
+
+struct tc_limits {
+    uint64_t value[TC_LIMIT_COUNT];
+    unsigned set; /* bit per limit; value means nothing where the bit is clear */
+};
+
+const char *tc_limit_name(enum tc_limit limit); /* as in policy files: "wall", "cpu_time", ... */
+/** Parse the text of one limit ("30s", "512M", "1.5"); 0, -EINVAL or -ERANGE. */
+int tc_limit_parse(enum tc_limit limit, const char *text, uint64_t *ret);
+
+struct tc_setting {
+    const char *name;
+    const char *value;
+};
+
+struct tc_ruleset {
+    struct tc_arena *arena;   /* owns everything here; NULL when the ruleset lies in static memory */
+    const char *name;         /* preset name or file, for messages */
+    char hash[TC_SHA256_HEX]; /* of the canonical encoding */
+
+    const struct tc_rule *rules; /* sorted: priority descending, then file order, then what is extended */
+    size_t rule_count;
+    const struct tc_command_rule *commands;
+    size_t command_count;
+
+    struct tc_limits limits;
+    const struct tc_setting *environment; /* "set" */
+    size_t environment_count;
+    const char *const *pass;
+    size_t pass_count;
+    uint64_t approval_ms; /* 0: not given, the default of 60 s holds */
+
+    const char *const *warnings; /* what `policy check` tells; NULL-free list */
+    size_t warning_count;
+
+    const struct tc_ruleset
+        *project; /* a project's policy that can only tighten, or NULL; owned by the arena's owner */
+};
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_SUPERVISE_SUPERVISE_H
+#define TC_SUPERVISE_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+enum tc_outcome {
+    TC_OUTCOME_EXITED,
+    TC_OUTCOME_SIGNALED,
+    TC_OUTCOME_TIMEOUT,
+    TC_OUTCOME_CPU_LIMIT,
+    TC_OUTCOME_OOM,
+    TC_OUTCOME_OUTPUT_LIMIT,
+    TC_OUTCOME_DISK_LIMIT,
+    TC_OUTCOME_CANCELLED,
+    TC_OUTCOME_REFUSED,
+    TC_OUTCOME_SETUP_FAILED,
+    TC_OUTCOME_COUNT
+};
+
+const char *tc_outcome_name(enum tc_outcome outcome);
+
+#define TC_NOT_MEASURED UINT64_MAX /* becomes null */
+
+struct tc_result {
+    enum tc_outcome outcome;
+    int exit_code;         /* of the command, or -1: null */
+    int signal;            /* that ended it, or 0: null */
+    int status;            /* exit status of toolcell itself, by the contract */
+    struct tc_error error; /* code 0: null */
+    uint64_t wall_ms, cpu_user_ms, cpu_system_ms, memory_peak_bytes, pids_peak, io_read_bytes, io_write_bytes;
+    uint64_t stdout_bytes, stderr_bytes;
+    bool truncated;
+    uint64_t oom_kills, pids_denied, leftover_processes, denials;
+    bool disk_full;
+};
+
+/* How the caller wants to be told. */
+struct tc_report {
+    char id[TC_UUID_SIZE];  /* of the call */
+    uint64_t started_ms;    /* tc_clock_ms() when the request came in */
+    int events;             /* descriptor for NDJSON events, borrowed, or -1 for none */
+    bool events_are_stdout; /* --json: output goes into events only, nothing is passed through */
+    bool keep_going;        /* --keep-going */
+    bool quiet, verbose;
+};
+
+/**
+ * Run one call from launch to result: boots the cell, relays streams, enforces
+ * limits, writes events, and returns when the result has been delivered and
+ * every process of the cell is dead. What the command does is a result; only a
+ * failure of toolcell itself is an error, and it is in ret->error as well.
+ *
+ * @return 0 always when a result was formed; ret->status is the exit status
+ */
+int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *ret);
+
+/** Deliver the result of a call that never had a cell (refused, setup_failed): the one `result` event, if events are
+ *  wanted. plan may be NULL. */
+void tc_supervise_report(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *result);
+
+#endif
