@@ -68,6 +68,11 @@ struct tc_facts {
     struct tc_fact_path workspace;
     const struct tc_fact_path *mounts; /* in request order */
     size_t mount_count;
+    /* What lies at the target of the workspace, each mount and each tmpfs (in this order) inside the host tree that
+       will contain it. TC_FILE_NONE: nothing, or a link is on the way. Targets outside of host trees count as what
+       their mount needs, since the cell makes them. */
+    const enum tc_file_kind *points;
+    size_t point_count;
     const struct tc_fact_entry *rootfs; /* in tree order */
     size_t rootfs_count;
     const char *rootfs_etc; /* --rootfs DIR: canonical path of its etc for the overlay, or NULL */

@@ -9,6 +9,14 @@
  *
  * The cell's tree is built on one private tmpfs. Steps run in order. Whatever
  * is created is created in that private tree, never in a tree of the host.
+ *
+ * Every step makes the missing parents of its target (mode 0755), and a step
+ * that attaches something makes its own mount point: an empty file where the
+ * source is a file, else a directory. Both happen in the private tree or in
+ * scratch that an earlier step attached there (owned by the cell's user then).
+ * With TC_STEP_NESTED the target lies in a host tree that an earlier step
+ * attached: the mount point is found there, without following links, and
+ * nothing is made. A DIRECTORY that exists already is no error.
  */
 
 #include <stdbool.h>
