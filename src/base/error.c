@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void error_vformat(struct tc_error *err, int code, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void error_vformat(struct tc_error *err, int code, const char *format,
+                                                                va_list args)
 {
     memset(err, 0, sizeof *err);
     err->code = code;

@@ -219,7 +219,7 @@ static uint64_t duration_unit_ms(const char *unit)
 
 int tc_parse_duration(const char *text, uint64_t *ret_ms)
 {
-    uint64_t whole, fraction, unit, ms;
+    uint64_t whole = 0, fraction = 0, unit, ms;
     int r = parse_digits(&text, &whole);
 
     if (r == 0)
