@@ -37,7 +37,9 @@ int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_er
 
 /**
  * Ask init to run the plan's command.
- * @param in, out, error  descriptors for the command's streams, borrowed (sent, the caller still closes its own)
+ * @param in     descriptor for the command's input, borrowed (sent, the caller still closes its own)
+ * @param out    the same for its output
+ * @param error  the same for its errors
  */
 int tc_cell_exec(struct tc_cell *cell, const struct tc_plan *plan, int in, int out, int error, struct tc_error *err);
 

@@ -61,7 +61,8 @@ struct tc_decision tc_decide_names(const struct tc_ruleset *rules, const struct 
  * Decide whether a call may start: execute on the program's given and real absolute path (relative patterns apply as
  * if "/" were a data mount), then the command rules on its argv, in both forms (wrappers such as env skipped).
  *
- * @param given, real  absolute clean paths; real may equal given
+ * @param given  absolute clean path as asked for
+ * @param real   absolute clean path with links resolved; may equal given
  * @param argv         NULL-terminated
  */
 struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,

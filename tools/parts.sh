@@ -1,0 +1,226 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: Apache-2.0
+# The parts of tools/check: one function each, run in this order. Sourced after lib.sh; $top and $logs are the caller's.
+# A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
+
+# shellcheck disable=SC2034 # read by tools/check
+parts=(lint gcc unit man system_root system_user clang tidy cppcheck valgrind sanitize)
+declare -A part_about=(
+    [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
+    [gcc]="release build with gcc, warnings as errors"
+    [unit]="unit, filter, golden and fuzz-corpus tests"
+    [man]="man pages build and pass mandoc's lint"
+    [system_root]="system suite as root"
+    [system_user]="system suite as an ordinary user"
+    [clang]="build with clang, warnings as errors, and its unit tests"
+    [tidy]="clang-tidy"
+    [cppcheck]="cppcheck"
+    [valgrind]="policy suite under valgrind"
+    [sanitize]="address and undefined-behaviour sanitizers: unit tests and a system smoke, launched by fork"
+)
+test_user=toolcell-test
+
+list_parts()
+{
+    local part
+    for part in "${parts[@]}"; do
+        printf '  %-12s %s\n' "$part" "${part_about[$part]}"
+    done
+}
+
+# meson_tests PART BUILD ARGUMENT...: run meson's tests, leave the closing line and the counts of single tests.
+meson_tests()
+{
+    local part=$1 build=$2 status=0
+    shift 2
+    meson test -C "$build" --no-rebuild --print-errorlogs "$@" || status=$?
+    python3 "$top/tools/count_tests.py" "$build/meson-logs/testlog${wrapper_name:+-$wrapper_name}.json" \
+        "$logs/$part.counts" "$logs/$part.closing"
+    [ "$TOOLCELL_MUST_WORK" != 1 ] || ! read_skips "$part" || { say "skipped tests, and all must work"; status=1; }
+    return "$status"
+}
+
+# True when the counts of a part include skips.
+read_skips()
+{
+    [ "$(cut -d' ' -f3 "$logs/$1.counts")" -gt 0 ]
+}
+
+# pytest_counts PART LOG: the same for pytest, from its last line.
+pytest_counts()
+{
+    local line
+    line=$(grep -aE '^=* ?[0-9]+ (passed|failed|skipped|error|deselected).* in [0-9.]+s' "$2" | tail -n 1)
+    line=$(sed -E 's/^=+ //; s/ =+$//' <<<"$line")
+    printf '%s\n' "${line:-pytest said nothing}" >"$logs/$1.closing"
+    local number word
+    local -A count=()
+    while read -r number word; do
+        count[$word]=$number
+    done < <(grep -oE '[0-9]+ [a-z]+' <<<"$line")
+    printf '%d %d %d\n' "${count[passed]:-0}" $((${count[failed]:-0} + ${count[error]:-0} + ${count[errors]:-0})) \
+        "${count[skipped]:-0}" >"$logs/$1.counts"
+}
+
+# system_suite PART TREE BINARY PREFIX... -- ARGUMENT...: run the system suite of a tree against a binary.
+system_suite()
+{
+    local part=$1 tree=$2 binary=$3 status=0 prefix=()
+    shift 3
+    while [ "$1" != -- ]; do
+        prefix+=("$1")
+        shift
+    done
+    shift
+    (cd "$tree" && "${prefix[@]}" env TOOLCELL="$binary" TOOLCELL_MUST_WORK="$TOOLCELL_MUST_WORK" \
+        TOOLCELL_LONG="$TOOLCELL_LONG" PYTHONDONTWRITEBYTECODE=1 \
+        timeout -k 10 1200 /usr/bin/python3 -m pytest -p no:cacheprovider -q -rfEs --durations=10 tests/system "$@") \
+        2>&1 | tee "$logs/$part.pytest" || status=$?
+    [ "${PIPESTATUS[0]}" -eq 0 ] && status=0 || status=1
+    pytest_counts "$part" "$logs/$part.pytest"
+    [ "$TOOLCELL_MUST_WORK" != 1 ] || ! read_skips "$part" || { say "skipped tests, and all must work"; status=1; }
+    return "$status"
+}
+
+part_lint()
+{
+    "$top/tools/lint" | tee "$logs/lint.out"
+    tail -n 1 "$logs/lint.out" >"$logs/lint.closing"
+}
+
+part_gcc()
+{
+    CC=gcc meson_setup build-gcc -Dwerror=true
+    ninja -C build-gcc
+}
+
+part_unit()
+{
+    part_gcc
+    meson_tests unit build-gcc
+}
+
+part_man()
+{
+    local pages
+    part_gcc
+    mapfile -t pages < <(find build-gcc/man -name '*.[1-8]')
+    [ ${#pages[@]} -gt 0 ] || { say "no man pages were built"; return 1; }
+    # Warnings count; matters of style do not: scdoc decides about the markup.
+    mandoc -T lint -W warning "${pages[@]}"
+    say "${#pages[@]} pages"
+}
+
+# A missing privilege is a skip that must not pass unseen where everything must work.
+skip_part()
+{
+    say "skipped: $2"
+    printf '0 0 1\n' >"$logs/$1.counts"
+    printf 'skipped: %s\n' "$2" >"$logs/$1.closing"
+    [ "$TOOLCELL_MUST_WORK" != 1 ]
+}
+
+part_system_root()
+{
+    part_gcc
+    if [ "$(id -u)" -ne 0 ]; then
+        skip_part system_root "not root"
+        return
+    fi
+    system_suite system_root "$top" "$top/build-gcc/toolcell" --
+}
+
+# as_test_user FUNCTION TREE_WITH_BINARY...: make the ordinary user and a copy of the tree it can read, run, clean up.
+# The user is one for the machine, so that only one check uses it at a time.
+with_test_user()
+{
+    local binary=$1 made=0 copy status=0
+    shift
+    exec 8>/run/toolcell-check.lock
+    flock -w 1200 8
+    if ! getent passwd "$test_user" >/dev/null; then
+        useradd --create-home --home-dir "/home/$test_user" --shell /bin/bash "$test_user"
+        made=1
+    fi
+    copy=$(mktemp -d /var/tmp/toolcell-check.XXXXXX)
+    tar -C "$top" --exclude='./build*' --exclude=./.git -cf - . | tar -C "$copy" -xf -
+    mkdir "$copy/build"
+    cp "$binary" "$copy/build/toolcell"
+    chown -R "$test_user:" "$copy"
+    "$@" "$copy" || status=$?
+    rm -rf "$copy"
+    if [ $made -eq 1 ]; then
+        userdel --force --remove "$test_user" 2>/dev/null || true
+    fi
+    exec 8>&-
+    return "$status"
+}
+
+system_as_test_user()
+{
+    local part=$1 copy=$2
+    shift 2
+    system_suite "$part" "$copy" "$copy/build/toolcell" \
+        setpriv --reuid "$test_user" --regid "$test_user" --init-groups \
+        env -i HOME="/home/$test_user" USER="$test_user" LOGNAME="$test_user" SHELL=/bin/bash LC_ALL=C.UTF-8 \
+        PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin -- "$@"
+}
+
+part_system_user()
+{
+    part_gcc
+    if [ "$(id -u)" -ne 0 ]; then
+        system_suite system_user "$top" "$top/build-gcc/toolcell" --
+        return
+    fi
+    with_test_user build-gcc/toolcell system_as_test_user system_user
+}
+
+part_clang()
+{
+    CC=clang meson_setup build-clang -Dwerror=true
+    ninja -C build-clang
+    meson_tests clang build-clang
+}
+
+c_sources()
+{
+    find src -name '*.c' -print | sort
+}
+
+part_tidy()
+{
+    CC=clang meson_setup build-clang -Dwerror=true
+    ninja -C build-clang
+    c_sources | timeout -k 5 600 xargs -P "$(nproc)" -n 4 clang-tidy -quiet -p build-clang --warnings-as-errors='*'
+    say "$(c_sources | wc -l) files"
+}
+
+part_cppcheck()
+{
+    timeout -k 5 600 cppcheck --std=c11 --language=c -j "$(nproc)" --quiet --error-exitcode=1 --inline-suppr \
+        --enable=warning,performance,portability --suppressions-list=tools/cppcheck.suppressions \
+        -D_GNU_SOURCE -D__linux__ -D__x86_64__ -D__GNUC__=12 -Isrc src
+}
+
+part_valgrind()
+{
+    part_gcc
+    wrapper_name=valgrind CK_FORK=no meson_tests valgrind build-gcc --suite policy -t 20 \
+        --wrapper='valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
+}
+
+part_sanitize()
+{
+    local pytest_arguments=(-m smoke)
+    CC=gcc meson_setup build-asan -Dwerror=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
+    ninja -C build-asan
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    meson_tests sanitize build-asan -t 5
+    cp "$logs/sanitize.counts" "$logs/sanitize.unit"
+    [ "$TOOLCELL_LONG" != 1 ] || pytest_arguments=()
+    system_suite sanitize "$top" "$top/build-asan/toolcell" -- "${pytest_arguments[@]}"
+    paste -d' ' "$logs/sanitize.unit" "$logs/sanitize.counts" |
+        awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/sanitize.sum"
+    mv "$logs/sanitize.sum" "$logs/sanitize.counts"
+}
