@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fixture that every other test relies on must be able to fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leftovers
+
+HERE = Path(__file__).resolve().parent
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making one needs root")
+
+
+def test_nothing_new_is_nothing_left():
+    before = leftovers.snapshot()
+    subprocess.run(["true"], check=True)
+    assert leftovers.remaining(before) == []
+
+
+def test_an_orphan_is_seen_even_in_a_session_of_its_own():
+    before = leftovers.snapshot()
+    subprocess.run(["sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & exit 0"], check=True)
+    lines = leftovers.remaining(before, timeout=0.2)
+    assert any("process" in line and "sleep 60" in line for line in lines), lines
+    for pid in leftovers.descendants(os.getpid()):
+        os.kill(pid, 9)
+    assert leftovers.remaining(before) == []
+    leftovers.reap_orphans()
+
+
+def test_a_network_namespace_is_seen():
+    before = leftovers.snapshot()
+    with subprocess.Popen(["unshare", "-Urn", "sleep", "60"]) as child:
+        lines = leftovers.remaining(before, timeout=0.3)
+        child.kill()
+    assert any(line.startswith("network namespace") for line in lines), lines
+
+
+@needs_root
+def test_a_mount_is_seen(base):
+    target = base / "leak"
+    target.mkdir()
+    before = leftovers.snapshot()
+    subprocess.run(["mount", "-t", "tmpfs", "leak", target], check=True)
+    lines = leftovers.remaining(before, timeout=0)
+    subprocess.run(["umount", target], check=True)
+    assert any(line.startswith("mount") and str(target) in line for line in lines), lines
+
+
+@needs_root
+def test_a_cgroup_is_seen():
+    roots = [line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - cgroup2 " in line]
+    if not roots:
+        pytest.skip("no cgroup2 mount")
+    before = leftovers.snapshot()
+    group = Path(roots[0]) / "toolcell-leak"
+    group.mkdir()
+    lines = leftovers.remaining(before, timeout=0)
+    group.rmdir()
+    assert any(line.startswith("cgroup") and group.name in line for line in lines), lines
+
+
+def test_a_file_is_seen():
+    before = leftovers.snapshot()
+    path = Path("/tmp/toolcell-leak")
+    path.write_text("")
+    lines = leftovers.remaining(before, timeout=0)
+    path.unlink()
+    assert any(line.startswith("file") and str(path) in line for line in lines), lines
+
+
+LEAKY = """
+import pathlib, subprocess
+
+def test_leaks_a_process():
+    subprocess.run(["sh", "-c", "setsid sleep 20 >/dev/null 2>&1 & exit 0"], check=True)
+
+def test_leaks_a_file():
+    pathlib.Path("/tmp/toolcell-leak-nested").write_text("")
+
+def test_leaks_nothing():
+    pass
+"""
+
+
+def test_the_fixture_fails_a_test_that_leaks(base):
+    """The real conftest, in a run of its own, over tests that leave something."""
+    nested = base / "nested"
+    nested.mkdir()
+    for name in ("conftest.py", "harness.py", "leftovers.py"):
+        shutil.copy(HERE / name, nested / name)
+    (nested / "test_leaky.py").write_text(LEAKY)
+    run = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", nested], cwd=nested,
+                         capture_output=True, text=True, timeout=60)
+    Path("/tmp/toolcell-leak-nested").unlink()
+    for pid in leftovers.descendants(os.getpid()):
+        os.kill(pid, 9)
+    assert "2 errors" in run.stdout and "3 passed" in run.stdout, run.stdout
+    assert "sleep 20" in run.stdout and "toolcell-leak-nested" in run.stdout, run.stdout
