@@ -29,17 +29,24 @@ enum tc_because {
     TC_BECAUSE_RULE,      /* rule (or command) decided */
     TC_BECAUSE_DEFAULT,   /* no rule matched: the area's default */
     TC_BECAUSE_READ_ONLY, /* a mount that is read-only whatever the rules say */
-    TC_BECAUSE_NETWORK    /* --net none: connect rules are not consulted */
+    TC_BECAUSE_NETWORK,   /* --net none: connect rules are not consulted */
+    TC_BECAUSE_LENGTH,    /* the path is longer than TC_PATH_LIMIT: denied */
+    TC_BECAUSE_FREER      /* rename, link: an operation would be decided more freely at the new name */
 };
+
+/* Longest path that is judged, in bytes; the kernel reports no longer one either (PATH_MAX less its NUL). */
+#define TC_PATH_LIMIT 4095
 
 struct tc_decision {
     enum tc_effect effect;
     enum tc_because because;
     enum tc_area area;
+    enum tc_operation operation;           /* the one that was judged; TC_BECAUSE_FREER: the one that would be freer */
     const struct tc_rule *rule;            /* or NULL */
     const struct tc_command_rule *command; /* or NULL; set when a command rule had the last word */
     const struct tc_rule *project_rule;    /* the project's matching rule, or NULL; effect is the stricter */
-    bool by_project;                       /* the project's answer is the one that counts */
+    const struct tc_command_rule *project_command; /* the project's matching command rule, or NULL */
+    bool by_project;                               /* the project's answer is the one that counts */
 };
 
 /**
@@ -69,12 +76,15 @@ struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct t
                                   const char *real, const char *const *argv);
 
 /** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old.
+ *  An exchange is decided in both directions by the caller.
  *  @param directory  the object is, or may be, a directory: then for every name it could hold */
 struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct tc_view *view, const char *from,
                                     const char *to, bool directory);
 
 /**
- * Decide a connection.
+ * Decide a connection. The name is judged by all rules; where one is given, the address is judged by the rules that
+ * name addresses or blocks only, since `*` and `**` have had their say. The stricter counts. No match: deny.
+ *
  * @param name     host name as asked for, or NULL when made by address
  * @param address  textual IPv4 or IPv6 address without brackets, or NULL when only the name is known,
  *                 or "unix:/path" for a socket file (name NULL, port ignored)

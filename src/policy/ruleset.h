@@ -8,6 +8,7 @@
  * files and decides; it knows no kernel.
  */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,11 +33,24 @@ struct tc_rule {
     unsigned operations; /* TC_OP_BIT mask, read already widened to list, write to edit */
     enum tc_effect effect;
     int priority;
-    const char *reason; /* or NULL */
-    const char *source; /* preset name or file the rule stands in */
-    unsigned index;     /* position in that file, for "/rules/3" */
-    bool absolute;      /* the pattern begins with "/" */
+    const char *reason;  /* or NULL */
+    const char *source;  /* preset name or file the rule stands in */
+    const char *section; /* imported rulesets: "read", "grep", ...; NULL for "rules" */
+    unsigned index;      /* position there, for "/rules/3"; TC_INDEX_DEFAULT for an imported "default" */
+    unsigned lists;      /* 0, or TC_LIST_* bits, see below */
+    bool absolute;       /* the pattern begins with "/" */
 };
+
+#define TC_INDEX_DEFAULT UINT_MAX
+
+/*
+ * An imported ruleset may answer ls, glob and grep by different lists; `list`
+ * is then the strictest of the three. The rules of such lists carry the bits of
+ * the lists they stand in. In the array they are ordered by strictness, so
+ * whoever reads the array as if the bits were not there is never freer than
+ * tc_decide(), which knows the lists' own order.
+ */
+enum { TC_LIST_LS = 1 << 0, TC_LIST_GLOB = 1 << 1, TC_LIST_GREP = 1 << 2, TC_LIST_ALL = 7 };
 
 /* One argv rule. Judged in order; the first match decides. */
 struct tc_command_rule {
@@ -46,10 +60,15 @@ struct tc_command_rule {
     bool any_order;
     bool line; /* imported rulesets: argv[0] is one pattern for the whole command line */
     enum tc_effect effect;
-    const char *reason; /* or NULL */
-    const char *source;
+    const char *reason;  /* or NULL */
+    const char *source;  /* as in struct tc_rule */
+    const char *section; /* NULL for "commands" */
     unsigned index;
 };
+
+/** Write a rule's place in its file ("/rules/3", "/read/rules/0", "/read/default", "/commands/2") and return text. */
+const char *tc_rule_place(const struct tc_rule *rule, char *text, size_t size);
+const char *tc_command_place(const struct tc_command_rule *command, char *text, size_t size);
 
 enum tc_limit {
     TC_LIMIT_WALL,       /* ms */
@@ -96,8 +115,7 @@ struct tc_ruleset {
     size_t pass_count;
     uint64_t approval_ms; /* 0: not given, the default of 60 s holds */
 
-    const char *const *warnings; /* what `policy check` tells; NULL-free list */
-    size_t warning_count;
+    const struct tc_rule_index *index; /* made for deciding when the ruleset is loaded; private to src/policy */
 
     const struct tc_ruleset
         *project; /* a project's policy that can only tighten, or NULL; owned by the arena's owner */
