@@ -22,6 +22,7 @@ WORDS = [
     (re.compile(r"\b(deb\.debian\.org|registry\.npmjs\.org|proxy\.golang\.org|crates\.io|files\.pythonhosted)\b"),
      "the name of a registry host"),
 ]
+PUBLIC_SOURCE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 SUBJECT = re.compile(r"^[a-z][a-z0-9_/.-]*(, ?[a-z][a-z0-9_/.-]*)*: \S.*[^.\s]$")
 SPDX = re.compile(r"SPDX-License-Identifier: Apache-2\.0")
 NEEDS_SPDX = (".c", ".h", ".S", ".py", ".sh", ".scd", "meson.build", "meson_options.txt")
@@ -75,7 +76,8 @@ def check_words(tree):
         for number, line in enumerate(text.split("\n"), 1):
             for pattern, what in WORDS:
                 match = pattern.search(line)
-                if match and not tree.excepted("word", f"{name}:{match.group()}"):
+                # "owner/project#12" is a source, like a man page.
+                if match and not (what == "a ticket number" and PUBLIC_SOURCE.search(line)) and not tree.excepted("word", f"{name}:{match.group()}"):
                     findings.append(f"{name}:{number}: '{match.group()}': {what}")
     return findings, []
 
