@@ -60,7 +60,7 @@ pytest_counts()
         "${count[skipped]:-0}" >"$logs/$1.counts"
 }
 
-# system_suite PART BINARY ARGUMENT...: run the system suite against a binary.
+# system_suite PART BINARY TEST...: run system tests against a binary.
 system_suite()
 {
     local part=$1 binary=$2 status=0
@@ -68,7 +68,7 @@ system_suite()
     [ "$TOOLCELL_LONG" != 1 ] || set -- --long "$@"
     # Debian's own interpreter, which has the packages installed above, whatever comes first in PATH.
     TOOLCELL="$top/$binary" PYTHONDONTWRITEBYTECODE=1 timeout -k 10 1200 \
-        /usr/bin/python3 -m pytest -p no:cacheprovider -q -rfEs --durations=10 tests/system "$@" \
+        /usr/bin/python3 -m pytest -p no:cacheprovider -q -rfEs --durations=10 "$@" \
         >"$logs/$part.pytest" 2>&1 || status=$?
     cat "$logs/$part.pytest"
     pytest_counts "$part" "$logs/$part.pytest"
@@ -112,7 +112,7 @@ part_system()
         say "not root: what toolcell does for root is not tested"
         [ "$TOOLCELL_MUST_WORK" != 1 ] || return 1
     fi
-    system_suite system build-gcc/toolcell
+    system_suite system build-gcc/toolcell tests/system
 }
 
 part_clang()
@@ -151,14 +151,14 @@ part_valgrind()
 
 part_sanitize()
 {
-    local pytest_arguments=(-m smoke)
+    local tests=(tests/system/test_cases.py tests/system/test_tools.py)
     CC=gcc meson_setup build-asan -Dwerror=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
     ninja -C build-asan
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     meson_tests sanitize build-asan -t 5
     cp "$logs/sanitize.counts" "$logs/sanitize.unit"
-    [ "$TOOLCELL_LONG" != 1 ] || pytest_arguments=()
-    system_suite sanitize build-asan/toolcell "${pytest_arguments[@]}"
+    [ "$TOOLCELL_LONG" != 1 ] || tests=(tests/system)
+    system_suite sanitize build-asan/toolcell "${tests[@]}"
     paste -d' ' "$logs/sanitize.unit" "$logs/sanitize.counts" |
         awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/sanitize.sum"
     mv "$logs/sanitize.sum" "$logs/sanitize.counts"
