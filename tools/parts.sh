@@ -4,7 +4,7 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint gcc unit man system clang tidy cppcheck valgrind sanitize)
+parts=(lint gcc unit man system clang tidy cppcheck valgrind sanitize fuzz)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
     [gcc]="release build with gcc, warnings as errors"
@@ -16,6 +16,7 @@ declare -A part_about=(
     [cppcheck]="cppcheck"
     [valgrind]="policy suite under valgrind"
     [sanitize]="address and undefined-behaviour sanitizers: unit tests and a system smoke, launched by fork"
+    [fuzz]="fuzz targets under sanitizers (with --long: two minutes each)"
 )
 
 list_parts()
@@ -30,10 +31,12 @@ list_parts()
 meson_tests()
 {
     local part=$1 build=$2 status=0
+    local log=$build/meson-logs/testlog${wrapper_name:+-$wrapper_name}.json
     shift 2
+    rm -f "$log"
     meson test -C "$build" --no-rebuild --print-errorlogs "$@" || status=$?
-    python3 "$top/tools/count_tests.py" "$build/meson-logs/testlog${wrapper_name:+-$wrapper_name}.json" \
-        "$logs/$part.counts" "$logs/$part.closing"
+    [ -s "$log" ] || { say "no tests were run"; return 1; }
+    python3 "$top/tools/count_tests.py" "$log" "$logs/$part.counts" "$logs/$part.closing"
     [ "$TOOLCELL_MUST_WORK" != 1 ] || ! read_skips "$part" || { say "skipped tests, and all must work"; status=1; }
     return "$status"
 }
@@ -162,4 +165,27 @@ part_sanitize()
     paste -d' ' "$logs/sanitize.unit" "$logs/sanitize.counts" |
         awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/sanitize.sum"
     mv "$logs/sanitize.sum" "$logs/sanitize.counts"
+}
+
+# Each target starts from a copy of its corpus, so that what it finds does not change the checkout.
+part_fuzz()
+{
+    local target name seconds=5 found=0
+    [ "$TOOLCELL_LONG" != 1 ] || seconds=120
+    CC=clang meson_setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
+        -Db_lundef=false -Dlaunch=fork
+    ninja -C build-fuzz
+    for target in build-fuzz/tests/fuzz/fuzz-*; do
+        if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
+        name=${target##*/fuzz-}
+        rm -rf "build-fuzz/corpus-$name"
+        mkdir "build-fuzz/corpus-$name"
+        find tests/fuzz -path "*/corpus/$name/*" -type f -exec cp -t "build-fuzz/corpus-$name" {} +
+        say "$name: $seconds s"
+        "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+            -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus-$name"
+        found=$((found + 1))
+    done
+    printf '%d targets, %d s each\n' "$found" "$seconds" >"$logs/fuzz.closing"
+    [ "$found" -gt 0 ]
 }
