@@ -27,8 +27,8 @@ struct tc_json_document;
 struct tc_json {
     const struct tc_json *parent; /* NULL at the root */
     const void *item;             /* the parser's node */
-    const char *key;              /* member name, or NULL for an element and the root */
-    size_t index;                 /* element index when key is NULL */
+    const char *key;              /* member name, or NULL for an element; at the root the document's name */
+    size_t index;                 /* place among its siblings, from 0 */
 };
 
 /**
@@ -80,7 +80,7 @@ int tc_json_string(const struct tc_json *json, struct tc_arena *arena, const cha
                    struct tc_error *err);
 int tc_json_bool(const struct tc_json *json, bool *ret, struct tc_error *err);
 
-/** Require a whole number in [low, high] (exact up to 2^53). */
+/** Require a whole number in [low, high]; below 2^53, since it is read as a double. */
 int tc_json_integer(const struct tc_json *json, int64_t low, int64_t high, int64_t *ret, struct tc_error *err);
 int tc_json_number(const struct tc_json *json, double *ret, struct tc_error *err);
 
