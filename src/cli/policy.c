@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `toolcell policy`: look at rules without running anything. check reads one
+ * policy; explain, plan and show take the options of run, so that they speak
+ * about exactly the call that run would make.
+ */
+#include "cli/policy.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/emit.h"
+#include "cli/inquiry.h"
+#include "cli/values.h"
+#include "policy/check.h"
+#include "policy/explain.h"
+
+const struct tc_option tc_policy_check_options[] = {
+    {"json", 0, false, NULL, "print one JSON object", tc_value_flag, (int)offsetof(struct tc_invocation, json)},
+    {"help", 'h', false, NULL, "print this help", tc_value_flag, (int)offsetof(struct tc_invocation, help)},
+};
+const size_t tc_policy_check_option_count = TC_COUNT(tc_policy_check_options);
+
+/* ---- check ---- */
+
+static void print_warnings(const struct tc_ruleset *rules, const struct tc_warnings *warnings, bool json,
+                           struct tc_buf *out)
+{
+    struct tc_emit emit = {.out = out, .indent = 2};
+
+    if (!json) {
+        for (size_t i = 0; i < warnings->count; i++)
+            tc_buf_printf(out, "warning: %s\n", warnings->text[i]);
+        tc_buf_printf(out, "%s: valid, %zu rules, %zu commands, %zu warnings\n", rules->name, rules->rule_count,
+                      rules->command_count, warnings->count);
+        return;
+    }
+    tc_emit_object(&emit, NULL);
+    tc_emit_string(&emit, "policy", rules->name);
+    tc_emit_string(&emit, "hash", rules->hash);
+    tc_emit_unsigned(&emit, "rules", rules->rule_count);
+    tc_emit_unsigned(&emit, "commands", rules->command_count);
+    tc_emit_array(&emit, "warnings");
+    for (size_t i = 0; i < warnings->count; i++)
+        tc_emit_string(&emit, NULL, warnings->text[i]);
+    tc_emit_array_end(&emit);
+    tc_emit_object_end(&emit);
+    tc_buf_char(out, '\n');
+}
+
+static int answer_check(struct tc_inquiry *inquiry)
+{
+    struct tc_warnings warnings = {0};
+    char *const *rest = inquiry->options.rest;
+
+    if (rest[0] == NULL || rest[1] != NULL)
+        return tc_error_plain(&inquiry->err, -EINVAL, "policy check: expected one FILE or NAME");
+    inquiry->call.policy = rest[0];
+    if (tc_prepare_rules(&inquiry->call, &inquiry->prepared, &inquiry->err) < 0)
+        return inquiry->err.code;
+    if (tc_policy_check(inquiry->prepared.rules, inquiry->call.request.arena, &warnings) < 0)
+        return tc_error_set(&inquiry->err, -ENOMEM, "policy check");
+    print_warnings(inquiry->prepared.rules, &warnings, inquiry->call.json, &inquiry->out);
+    return 0;
+}
+
+int tc_verb_policy_check(const struct tc_verb *verb, char *const *arguments)
+{
+    return tc_inquiry_run(verb, arguments, answer_check);
+}
+
+/* ---- show ---- */
+
+static int answer_show(struct tc_inquiry *inquiry)
+{
+    char *const *rest = inquiry->options.rest;
+
+    if (rest[0] != NULL && (rest[1] != NULL || inquiry->call.policy != NULL))
+        return tc_error_plain(&inquiry->err, -EINVAL, "policy show: expected one FILE or NAME");
+    if (rest[0] != NULL)
+        inquiry->call.policy = rest[0];
+    if (tc_prepare_rules(&inquiry->call, &inquiry->prepared, &inquiry->err) < 0)
+        return inquiry->err.code;
+    tc_ruleset_show(inquiry->prepared.rules, &inquiry->out);
+    tc_buf_char(&inquiry->out, '\n');
+    return 0;
+}
+
+int tc_verb_policy_show(const struct tc_verb *verb, char *const *arguments)
+{
+    return tc_inquiry_run(verb, arguments, answer_show);
+}
+
+/* ---- plan ---- */
+
+static int answer_plan(struct tc_inquiry *inquiry)
+{
+    if (tc_inquiry_look(inquiry, inquiry->options.rest) < 0 ||
+        tc_prepare_plan(&inquiry->call, TC_COMPILE_SHOW, &inquiry->prepared, &inquiry->err) < 0)
+        return inquiry->err.code;
+    if (inquiry->call.json)
+        tc_plan_print_json(inquiry->prepared.plan, &inquiry->out);
+    else
+        tc_plan_print_text(inquiry->prepared.plan, &inquiry->out);
+    return 0;
+}
+
+int tc_verb_policy_plan(const struct tc_verb *verb, char *const *arguments)
+{
+    return tc_inquiry_run(verb, arguments, answer_plan);
+}

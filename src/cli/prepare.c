@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/prepare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "cli/locate.h"
+
+#define DEFAULT_POLICY "workspace"
+
+void tc_prepared_free(struct tc_prepared *prepared)
+{
+    tc_plan_free(prepared->plan);
+    tc_facts_free(prepared->facts);
+    tc_ruleset_free(prepared->rules);
+    *prepared = (struct tc_prepared){0};
+}
+
+static int read_policy_fd(int fd, struct tc_ruleset **ret, struct tc_error *err)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0)
+        return tc_error_set(err, -errno, "--policy-fd %d", fd);
+    if ((flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY)
+        return tc_error_plain(err, -EBADF, "--policy-fd %d: not open for reading", fd);
+    if (tc_policy_read_fd(fd, "policy", ret, err) < 0)
+        return tc_error_wrap(err, "--policy-fd %d", fd);
+    return 0;
+}
+
+int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
+{
+    const char *workspace = call->request.workspace.source;
+    int code = 0;
+
+    if (call->policy_value != NULL)
+        prepared->rules = tc_take_ptr(call->policy_value);
+    else if (call->policy_fd >= 0)
+        code = read_policy_fd(call->policy_fd, &prepared->rules, err);
+    else
+        code = tc_locate_policy(call->policy != NULL ? call->policy : DEFAULT_POLICY, call->request.arena,
+                                &prepared->rules, &prepared->policy_path, err);
+    if (code == 0 && call->project_policy)
+        code = tc_locate_project_policy(workspace != NULL ? workspace : ".", prepared->rules, err);
+    return code < 0 ? tc_error_stage(err, "policy") : 0;
+}
+
+int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
+{
+    const char *const protect[] = {prepared->policy_path, NULL};
+
+    if (tc_facts_gather(prepared->rules, &call->request, protect, &prepared->facts, err) < 0)
+        return tc_error_stage(err, "facts");
+    return 0;
+}
+
+int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, struct tc_prepared *prepared,
+                    struct tc_error *err)
+{
+    if (tc_plan_compile(prepared->rules, &call->request, prepared->facts, mode, &prepared->plan, err) < 0)
+        return tc_error_stage(err, "plan");
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_CLI_PREPARE_H
+#define TC_CLI_PREPARE_H
+
+#include "cli/invocation.h"
+#include "plan/compile.h"
+#include "policy/load.h"
+
+/* What a call becomes on its way to a cell. Each stage needs the one before. */
+struct tc_prepared {
+    struct tc_ruleset *rules;
+    const char *policy_path; /* file the rules came from, or NULL; lives in the call's arena */
+    struct tc_facts *facts;
+    struct tc_plan *plan;
+};
+
+void tc_prepared_free(struct tc_prepared *prepared);
+#define tc_auto_prepared __attribute__((cleanup(tc_prepared_free))) struct tc_prepared
+
+/** Load the rules: from the request, a descriptor, a file or a preset; tightened by the project's where asked for. */
+int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
+
+/** Look at the host. */
+int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
+
+/** Compile. */
+int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, struct tc_prepared *prepared,
+                    struct tc_error *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `toolcell run`: from the command line to the result.
+ *
+ *   options → request → rules → stdin → facts → decision → plan → cell
+ *
+ * Until the cell is up nothing runs and nothing is left behind; the first
+ * stage that fails ends the call with status 125, or 126 when it is the rules
+ * that refuse. The decision comes before the plan: whether the rules want the
+ * call at all does not depend on what this host can enforce.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "base/cleanup.h"
+#include "cli/failure.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/prepare.h"
+#include "cli/streams.h"
+#include "cli/verb.h"
+#include "plan/view.h"
+#include "policy/explain.h"
+
+/* One run on its way to the cell. */
+struct run {
+    struct tc_invocation call;
+    struct tc_prepared prepared;
+    struct tc_report report;
+    struct tc_error err;
+    enum tc_outcome outcome; /* if it ends before the cell */
+};
+
+static int read_command_line(struct run *run, const struct tc_options *options)
+{
+    int code = tc_invocation_read(&run->call, options, &run->err);
+
+    if (code < 0)
+        return code;
+    tc_invocation_set_argv(&run->call, options->rest);
+    if (run->call.request.argv == NULL)
+        return tc_error_plain(&run->err, -EINVAL, "run: no program is named");
+    if (run->call.request.argv[0][0] == '\0')
+        return tc_error_plain(&run->err, -EINVAL, "run: the program's name is empty");
+    run->call.request.json = run->call.json;
+    run->report.keep_going = run->call.keep_going;
+    run->report.quiet = run->call.quiet;
+    run->report.verbose = run->call.verbose;
+    return tc_streams_settle_stdin(&run->call, &run->err);
+}
+
+/* Ask the rules whether this call may start. A program that was not found is left to the cell to miss. */
+static int decide(struct run *run)
+{
+    const struct tc_facts *facts = run->prepared.facts;
+    const char *const *argv = run->call.request.argv;
+    struct tc_decision decision;
+    struct tc_view view;
+    tc_auto_buf reason = {0};
+
+    if (facts->program_given == NULL)
+        return 0;
+    if (tc_plan_view(&run->call.request, facts, run->call.request.arena, &view, &run->err) < 0)
+        return run->err.code;
+    decision = tc_decide_call(run->prepared.rules, &view, facts->program_given, facts->program_real, argv);
+    if (decision.effect == TC_ALLOW)
+        return 0;
+    run->outcome = TC_OUTCOME_REFUSED;
+    tc_decision_reason(&decision, &reason);
+    tc_error_plain(&run->err, -EPERM, "%s execute '%s': %s", decision.effect == TC_DENY ? "denied" : "refused to",
+                   facts->program_given, reason.data != NULL ? reason.data : "out of memory");
+    if (decision.effect == TC_ASK)
+        tc_error_hint(&run->err, "the rules ask, and nobody is there to answer");
+    return tc_error_stage(&run->err, "rules");
+}
+
+/* Everything before the cell, in order. */
+static int prepare(struct run *run, const struct tc_options *options)
+{
+    struct tc_error *err = &run->err;
+
+    if (read_command_line(run, options) < 0)
+        return tc_error_stage(err, "request");
+    if (tc_prepare_rules(&run->call, &run->prepared, err) < 0 ||
+        tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
+        return err->code;
+    return tc_prepare_plan(&run->call, TC_COMPILE_RUN, &run->prepared, err);
+}
+
+static int supervise(struct run *run)
+{
+    struct tc_result result = {.exit_code = -1};
+
+    tc_supervise_run(run->prepared.plan, &run->report, &result);
+    if (result.error.code != 0)
+        tc_failure_print(&result.error);
+    return result.status;
+}
+
+static int start(struct run *run, const struct tc_verb *verb, char *const *arguments)
+{
+    struct tc_options options = {.rest = arguments};
+    struct tc_error usage = {0};
+    bool help = false;
+    int code = tc_invocation_init(&run->call, &run->err);
+    int events;
+
+    if (code == 0)
+        code = tc_options_parse(verb->options, *verb->option_count, arguments, run->call.request.arena, &options,
+                                &run->err);
+    tc_options_value(&options, "help", &help);
+    if (code == 0 && help)
+        return tc_help_print(verb);
+    /* A usage error is told where the events would have gone, as far as that can be made out. */
+    events = tc_streams_open_events(&options, &run->report, &usage);
+    if (code == 0 && events < 0)
+        run->err = usage;
+    if (code == 0 && events == 0)
+        code = prepare(run, &options);
+    else
+        code = tc_error_stage(&run->err, "request");
+    if (code < 0)
+        return tc_failure_report(&run->call.request, &run->report, run->outcome, &run->err);
+    return supervise(run);
+}
+
+int tc_verb_run(const struct tc_verb *verb, char *const *arguments)
+{
+    struct run run = {.report = {.started_ms = tc_clock_ms(), .events = -1}, .outcome = TC_OUTCOME_SETUP_FAILED};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    int code = tc_uuid7(run.report.id);
+    int status;
+
+    /* A reader that went away is an error of write(), not the death of toolcell: the cell must still be ended. */
+    sigaction(SIGPIPE, &ignore, NULL);
+    if (code < 0) {
+        tc_error_set(&run.err, code, "random numbers");
+        tc_failure_print(&run.err);
+        return TC_STATUS_FAILED;
+    }
+    status = start(&run, verb, arguments);
+    tc_prepared_free(&run.prepared);
+    tc_invocation_free(&run.call);
+    return status;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* Bit per stream that the caller had left closed. */
+static unsigned closed_streams;
+
+int tc_streams_secure(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        /* The lowest free descriptor is fd: those below it are open by now. */
+        if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+            return -errno;
+        closed_streams |= 1u << fd;
+    }
+    return 0;
+}
+
+static bool was_closed(int fd)
+{
+    return fd >= 0 && fd <= 2 && (closed_streams & (1u << fd)) != 0;
+}
+
+/* Check that a descriptor can be written. The text says why not, or NULL. */
+static const char *why_not_writable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || was_closed(fd))
+        return "not an open descriptor";
+    if ((flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_RDONLY)
+        return "not open for writing";
+    return NULL;
+}
+
+int tc_streams_open_events(const struct tc_options *options, struct tc_report *report, struct tc_error *err)
+{
+    bool json, events_fd;
+    const char *text = tc_options_value(options, "events-fd", &events_fd);
+    const char *why;
+    uint64_t number = STDOUT_FILENO;
+
+    tc_options_value(options, "json", &json);
+    report->events = -1;
+    report->events_are_stdout = json;
+    if (!json && !events_fd)
+        return 0;
+    if (events_fd && tc_parse_unsigned(text, INT_MAX, &number) < 0)
+        return tc_error_plain(err, -EINVAL, "--events-fd '%.100s': expected the number of a descriptor", text);
+    if (events_fd && number <= 2 && (number == 0 || !json))
+        return tc_error_plain(err, -EINVAL, "--events-fd '%s': carries the command's own stream", text);
+    why = why_not_writable((int)number);
+    if (why != NULL)
+        return tc_error_plain(err, -EBADF, "%s%s: %s", events_fd ? "--events-fd " : "--json: stdout",
+                              events_fd ? text : "", why);
+    report->events = (int)number;
+    return 0;
+}
+
+/* What cannot be read to its end like a stream. NULL when it can. */
+static const char *why_not_readable(int fd)
+{
+    struct stat status;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fstat(fd, &status) < 0)
+        return "not an open descriptor";
+    if ((flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY)
+        return "not open for reading";
+    if (S_ISDIR(status.st_mode))
+        return "is a directory";
+    return NULL;
+}
+
+int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
+{
+    struct tc_request *request = &call->request;
+    bool consumed = call->request_file != NULL && strcmp(call->request_file, "-") == 0;
+    const char *why;
+
+    if (request->stdin_mode == TC_STDIN_DEFAULT)
+        request->stdin_mode = call->json || consumed || isatty(STDIN_FILENO) ? TC_STDIN_NONE : TC_STDIN_INHERIT;
+    if (request->stdin_mode != TC_STDIN_INHERIT)
+        return 0;
+    why = consumed ? "the request was read from it" : why_not_readable(STDIN_FILENO);
+    if (why == NULL)
+        return 0;
+    tc_error_plain(err, -EINVAL, "stdin: %s", why);
+    return tc_error_hint(err, "--stdin none runs the command without one");
+}
