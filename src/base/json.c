@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static void cjson_load(void)
         const char *why = dlerror();
 
         cjson.code = -ELIBACC;
-        strncpy(cjson.failure, why != NULL ? why : "unknown reason", sizeof cjson.failure - 1);
+        snprintf(cjson.failure, sizeof cjson.failure, "%s", why != NULL ? why : "unknown reason");
     }
 }
 

@@ -177,7 +177,7 @@ int tc_json_number(const struct tc_json *json, double *ret, struct tc_error *err
 
 int tc_json_integer(const struct tc_json *json, int64_t low, int64_t high, int64_t *ret, struct tc_error *err)
 {
-    double value;
+    double value = 0;
     int r = tc_json_number(json, &value, err);
 
     if (r < 0)
