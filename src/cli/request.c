@@ -130,7 +130,7 @@ static int read_env(struct tc_invocation *call, const struct tc_json *json, cons
 
     while (code == 0 && tc_json_next(json, &member)) {
         const char *name = tc_arena_string(call->request.arena, member.key);
-        const char *value;
+        const char *value = NULL;
 
         code = name == NULL ? tc_error_set(err, -ENOMEM, "request") : tc_request_text(call, &member, &value, err);
         if (code < 0)
@@ -204,7 +204,7 @@ static int read_limits(struct tc_invocation *call, const struct tc_json *json, c
 
     (void)key;
     while (code == 0 && tc_json_next(json, &member)) {
-        const char *text;
+        const char *text = NULL;
         int limit = 0;
 
         while (limit < TC_LIMIT_COUNT && strcmp(tc_limit_name((enum tc_limit)limit), member.key) != 0)
