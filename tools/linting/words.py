@@ -15,7 +15,7 @@ BANNED = {
 }
 BANNED_CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
 WORDS = [
-    (re.compile(r"/wor" r"k/(?!space)"), "a path of one machine"),
+    (re.compile(r"(?<![\w.])/wor" r"k/(?!/)"), "a path of one machine"),
     (re.compile(r"\bissues? #?\d+", re.I), "a ticket number"),
     (re.compile(r"(?<![&\w/])#\d+\b(?! *(define|if|x))"), "a ticket number"),
     (re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b"), "a leftover marker"),
