@@ -32,10 +32,12 @@ void tc_base64_encode(struct tc_buf *out, const void *bytes, size_t length);
 int tc_base64_decode(struct tc_buf *out, const char *text, size_t length);
 
 /** Parse a duration: 500ms, 30s, 5m, 2h, a bare number of seconds; decimals allowed ("1.5s"). Returns 0, -EINVAL or
- *  -ERANGE. Milliseconds; zero is -ERANGE. */
+ *  -ERANGE. Milliseconds, a part of one is rounded up; zero, and what does not fit 64 bits in nanoseconds, is -ERANGE.
+ */
 int tc_parse_duration(const char *text, uint64_t *ret_ms);
 
-/** Parse a size: bytes, or with K, M, G, T (powers of 1024, an optional "B" or "iB" is not accepted). */
+/** Parse a size: bytes, or with K, M, G, T (powers of 1024, an optional "B" or "iB" is not accepted). Returns 0,
+ *  -EINVAL, or -ERANGE when it does not fit an off_t. */
 int tc_parse_size(const char *text, uint64_t *ret_bytes);
 
 /** Parse a plain decimal number without sign or blanks. */
@@ -44,8 +46,9 @@ int tc_parse_unsigned(const char *text, uint64_t max, uint64_t *ret);
 /** Look a name up in a table of count names; returns its index or -EINVAL. NULL entries never match. */
 int tc_name_index(const char *const *names, size_t count, const char *name);
 
-/** Append text with control characters, DEL, and invalid UTF-8 made visible as \n, \t, \xNN, so that it is safe on a
- *  terminal and stays on one line. */
+/** Append text with control characters, invalid UTF-8, line separators and marks of writing direction made visible as
+ *  \n, \t, \xNN, \uNNNN, so that it is safe on a terminal and stays on one line. It is for people: a backslash stays as
+ *  it is. */
 void tc_text_escape(struct tc_buf *out, const char *text, size_t length);
 
 #endif

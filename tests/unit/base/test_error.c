@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+START_TEST(test_messages)
+{
+    struct tc_error err = {0};
+
+    ck_assert_int_eq(tc_error_set(&err, -ENOENT, "open '%s'", "x"), -ENOENT);
+    ck_assert_int_eq(err.code, -ENOENT);
+    ck_assert_str_eq(err.message, "open 'x': No such file or directory");
+    ck_assert_int_eq(tc_error_wrap(&err, "policy %d", 3), -ENOENT);
+    ck_assert_str_eq(err.message, "policy 3: open 'x': No such file or directory");
+    ck_assert_int_eq(tc_error_hint(&err, "make %s", "it"), -ENOENT);
+    ck_assert_str_eq(err.hint, "make it");
+    ck_assert_int_eq(tc_error_stage(&err, "policy"), -ENOENT);
+    tc_error_stage(&err, "outer");
+    ck_assert_str_eq(err.stage, "policy");
+}
+END_TEST
+
+/* A new error does not inherit the old one's remedy or stage. */
+START_TEST(test_set_again)
+{
+    struct tc_error err = {0};
+
+    tc_error_set(&err, -ENOENT, "a");
+    tc_error_hint(&err, "hint");
+    tc_error_stage(&err, "stage");
+    ck_assert_int_eq(tc_error_plain(&err, -EINVAL, "b"), -EINVAL);
+    ck_assert_str_eq(err.message, "b");
+    ck_assert_str_eq(err.hint, "");
+    ck_assert_str_eq(err.stage, "");
+}
+END_TEST
+
+START_TEST(test_long)
+{
+    struct tc_error err = {0};
+    char text[2000];
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    tc_error_set(&err, -EIO, "%s", text);
+    ck_assert_uint_eq(strlen(err.message), sizeof err.message - 1);
+    tc_error_wrap(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.message), sizeof err.message - 1);
+    tc_error_hint(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.hint), sizeof err.hint - 1);
+    tc_error_stage(&err, text);
+    ck_assert_uint_eq(strlen(err.stage), sizeof err.stage - 1);
+}
+END_TEST
+
+START_TEST(test_nobody_asks)
+{
+    ck_assert_int_eq(tc_error_set(NULL, -EIO, "x"), -EIO);
+    ck_assert_int_eq(tc_error_plain(NULL, -EIO, "x"), -EIO);
+    ck_assert_int_lt(tc_error_wrap(NULL, "x"), 0);
+    ck_assert_int_lt(tc_error_hint(NULL, "x"), 0);
+    ck_assert_int_lt(tc_error_stage(NULL, "x"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    return unit_run(unit_suite("error", test_messages, test_set_again, test_long, test_nobody_asks, NULL));
+}
