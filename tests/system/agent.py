@@ -2,6 +2,7 @@
 """A command in a cell that does what the test says, call by call, so that the host can move things in between."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 
