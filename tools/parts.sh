@@ -4,9 +4,10 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint gcc unit man system clang tidy cppcheck valgrind sanitize fuzz)
+parts=(lint tools gcc unit man system clang tidy cppcheck valgrind sanitize fuzz)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
+    [tools]="tests of the lint and of what counts tests"
     [gcc]="release build with gcc, warnings as errors"
     [unit]="unit, filter, golden and fuzz-corpus tests"
     [man]="man pages build and pass mandoc's lint"
@@ -81,8 +82,14 @@ system_suite()
 
 part_lint()
 {
-    "$top/tools/lint" | tee "$logs/lint.out"
-    tail -n 1 "$logs/lint.out" >"$logs/lint.closing"
+    "$top/tools/lint"
+}
+
+part_tools()
+{
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider -q tests/tools 2>&1 | tee "$logs/tools.pytest"
+    pytest_counts tools "$logs/tools.pytest"
+    [ "$(cut -d' ' -f2 "$logs/tools.counts")" -eq 0 ] && [ "$(cut -d' ' -f1 "$logs/tools.counts")" -gt 0 ]
 }
 
 part_gcc()
