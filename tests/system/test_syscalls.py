@@ -37,11 +37,9 @@ SHUT = [
     ["kexec_load", 246, 0, 0xFFFFFFFF, 0, 0], ["kexec_file_load", 320, BAD, BAD, 0, 0, 0], ["init_module", 175, 0, 0, 0],
     ["finit_module", 313, BAD, 0, 0], ["delete_module", 176, "nothing", 0], ["acct", 163, "/nonexistent"],
     ["swapon", 167, "/nonexistent", 0], ["swapoff", 168, "/nonexistent"], ["quotactl", 179, 0, 0, 0, 0],
-    ["reboot", 169, 0, 0, 0, 0], ["iopl", 172, 4], ["ioperm", 173, 0, 0, 1], ["settimeofday", 164, 0, 1],
-    ["clock_settime", 227, 0, 0], ["adjtimex", 159, 0], ["sethostname", 170, 0, 1], ["setdomainname", 171, 0, 1],
-    ["syslog", 103, 99, 0, 0], ["vhangup", 153], ["lookup_dcookie", 212, 0, 0, 0], ["uselib", 134, "/nonexistent"],
-    ["chroot", 161, "/nonexistent"], ["pidfd_getfd", 438, BAD, 0, 0], ["kcmp", 312, 1, 1, 0, 0, 0],
-    ["move_pages", 279, 1, 0, 0, 0, 0, 0], ["migrate_pages", 256, 1, 0, 0, 0], ["ustat", 136, 0, 0], ["sysfs", 139, 1, 0],
+    ["reboot", 169, 0, 0, 0, 0], ["iopl", 172, 4], ["ioperm", 173, 0, 0, 1], ["settimeofday", 164, 0, 0],
+    ["sethostname", 170, 0, 1], ["setdomainname", 171, 0, 1], ["syslog", 103, 99, 0, 0], ["vhangup", 153],
+    ["lookup_dcookie", 212, 0, 0, 0], ["uselib", 134, "/nonexistent"], ["chroot", 161, "/nonexistent"],
     ["nfsservctl", 180, 0, 0, 0], ["modify_ldt", 154, 99, 0, 0], ["personality", 135, 0x0400000],
     ["unknown", 9999],
 ]
@@ -70,7 +68,7 @@ def test_the_filter_is_what_refuses(inside, outside):
         pytest.skip("without root the kernel refuses most of them by itself")
     shown = {name for name in inside if outside.get(name) not in ("EPERM", "ENOSYS")}
     wanted = {"bpf", "io_uring_setup", "keyctl", "mount", "umount2", "fsopen", "open_tree", "mount_setattr", "setns",
-              "open_by_handle_at", "fanotify_init", "pidfd_getfd", "chroot"}
+              "open_by_handle_at", "fanotify_init", "add_key", "chroot"}
     assert wanted <= shown, f"inconclusive here: {wanted - shown}"
 
 
@@ -158,19 +156,20 @@ def test_terminal_injection_is_refused(cell):
     assert cell.python(code).succeeded().answer == ["EPERM", "EPERM"]
 
 
-def test_neighbours_can_be_traced_but_not_init(cell):
-    """A debugger among the agent's own processes is no danger; across the boundary it is refused."""
+def test_the_memory_and_descriptors_of_init_are_closed(cell):
     code = """
         import ctypes, errno, json, os
         libc = ctypes.CDLL(None, use_errno=True)
         buffer = ctypes.create_string_buffer(8)
         class Piece(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
         local, remote = Piece(ctypes.addressof(buffer), 8), Piece(0x400000, 8)
-        result = libc.process_vm_readv(1, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
-        print(json.dumps([result, errno.errorcode[ctypes.get_errno()]]))
+        def attempt(result): return None if result >= 0 else errno.errorcode[ctypes.get_errno()]
+        print(json.dumps([attempt(libc.process_vm_readv(1, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)),
+                          attempt(libc.syscall(438, os.pidfd_open(1), 3, 0)), attempt(libc.syscall(312, 1, os.getpid(), 0, 0, 0)),
+                          attempt(libc.ptrace(0x4206, 1, 0, 0))]))   # pidfd_getfd, kcmp, PTRACE_SEIZE
     """
-    result, error = cell.python(code).succeeded().answer
-    assert result == -1 and error in ("EPERM", "ENOSYS")
+    answers = cell.python(code).succeeded().answer
+    assert set(answers) <= {"EPERM", "ENOSYS"}, answers
 
 
 @pytest.mark.long
