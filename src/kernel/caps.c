@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/caps.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * libcap is not used here: cap_init() allocates, and this runs in a child that
+ * shares its parent's heap. A child killed inside the allocator would leave the
+ * parent a broken one.
+ */
+
+#define SECUREBITS_LOCKED                                                                                              \
+    (SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |                   \
+     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
+int tc_caps_keep(void)
+{
+    return prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int drop_bounding(void)
+{
+    for (unsigned long cap = 0; cap < 64; cap++) {
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+            continue;
+        /* The first number the kernel does not know ends the set; there is always at least one that it knows. */
+        return errno == EINVAL && cap > 0 ? 0 : -errno;
+    }
+    return 0;
+}
+
+int tc_caps_drop_all(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+    int r;
+
+    /* The order matters: securebits and the bounding set need CAP_SETPCAP, which capset() gives away. */
+    if (prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0) < 0)
+        return -errno;
+    r = drop_bounding();
+    if (r < 0)
+        return r;
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+        return -errno;
+    return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Own declarations: the system's header may be older than the running kernel. linux/landlock.h of 6.12. */
+struct ruleset_attr {
+    uint64_t handled_access_fs;
+    uint64_t handled_access_net; /* ABI 4 */
+    uint64_t scoped;             /* ABI 6 */
+};
+
+struct path_beneath_attr {
+    uint64_t allowed_access;
+    int32_t parent_fd;
+} __attribute__((packed));
+
+#define CREATE_RULESET_VERSION 1U
+#define RULE_PATH_BENEATH 1
+#define SCOPE_ABSTRACT_UNIX_SOCKET (1U << 0)
+#define SCOPE_SIGNAL (1U << 1)
+
+int tc_landlock_abi(void)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+
+    return abi < 0 ? -errno : (int)abi;
+}
+
+uint64_t tc_landlock_rights(unsigned abi)
+{
+    uint64_t rights = (TC_LANDLOCK_MAKE_SYM << 1) - 1;
+
+    if (abi >= 2)
+        rights |= TC_LANDLOCK_REFER;
+    if (abi >= 3)
+        rights |= TC_LANDLOCK_TRUNCATE;
+    if (abi >= 5)
+        rights |= TC_LANDLOCK_IOCTL_DEV;
+    return rights;
+}
+
+int tc_landlock_new(unsigned abi, bool scope)
+{
+    struct ruleset_attr attributes = {.handled_access_fs = tc_landlock_rights(abi)};
+    size_t size = sizeof attributes.handled_access_fs;
+    long fd;
+
+    if (scope && abi < 6)
+        return -EOPNOTSUPP;
+    if (scope) {
+        attributes.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
+        size = sizeof attributes;
+    }
+    fd = syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int tc_landlock_allow(int ruleset, int fd, uint64_t rights)
+{
+    struct path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
+
+    if (rights == 0) /* the kernel takes an empty rule for a mistake (ENOMSG) */
+        return 0;
+    return syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+}
+
+int tc_landlock_restrict(int ruleset)
+{
+    return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
+}

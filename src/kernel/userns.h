@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_KERNEL_USERNS_H
+#define TC_KERNEL_USERNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** count ids from inside up appear outside the namespace as those from outside up. */
+struct tc_id_range {
+    uint32_t inside, outside, count;
+};
+
+/**
+ * Write the id maps of a process's user namespace, once. Uses a procfs that was
+ * checked to be one, at /proc.
+ *
+ * @param pid          whose namespace; 0: the caller's own
+ * @param uids         uid_count ranges, borrowed
+ * @param uid_count    at most 4
+ * @param gids         gid_count ranges, borrowed
+ * @param gid_count    at most 4
+ * @return 0 or -errno (-EPERM: the kernel or a security module forbids it)
+ */
+int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
+                  size_t gid_count);
+
+/** Forbid setgroups() in the caller's own user namespace, as an unprivileged map of groups needs it (Linux 3.19).
+ *  Returns 0 or -errno. */
+int tc_userns_deny_setgroups(void);
+
+/**
+ * A user namespace that nobody lives in, for id-mapped mounts. Needs
+ * privilege over the outer ids.
+ *
+ * @param uids       as for tc_userns_map()
+ * @param uid_count  number of ranges
+ * @param gids       as for tc_userns_map()
+ * @param gid_count  number of ranges
+ * @return a descriptor of the namespace or -errno
+ */
+int tc_userns_new(const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids, size_t gid_count);
+
+#endif
