@@ -2,7 +2,6 @@
 #ifndef TC_CELL_CELL_H
 #define TC_CELL_CELL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,7 +17,7 @@ struct tc_cell {
     int lease;   /* holds the host id while open, or TC_NO_FD */
     uid_t host_uid;
     gid_t host_gid;
-    bool ready; /* READY was received */
+    unsigned last_reply; /* type of the last reply accepted: what may come next depends on it */
 };
 
 #define TC_CELL_EMPTY ((struct tc_cell){.pid = -1, .pidfd = TC_NO_FD, .control = TC_NO_FD, .lease = TC_NO_FD})
@@ -26,7 +25,10 @@ struct tc_cell {
 /**
  * Build the cell a plan describes and start its init. Returns when init has
  * said READY: sealed, without capabilities, running nothing. On failure
- * nothing is left behind. Must be called from a single-threaded process.
+ * nothing is left behind. Must be called from a single-threaded process. An
+ * ignored SIGCHLD is set to its default, and stays so: the status and times of
+ * a cell could not be had otherwise. Signals are blocked meanwhile (some
+ * milliseconds; 30 s at most where a mount hangs).
  *
  * @param plan  borrowed for the call
  * @param ret   the cell, to be released with tc_cell_release()

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cell/launch.h"
+#include "init/protocol.h"
+#include "kernel/caps.h"
+#include "kernel/mount.h"
+#include "kernel/proc.h"
+#include "kernel/raw.h"
+#include "kernel/seccomp.h"
+
+/*
+ * The child's side of a launch: a table of stages, run top to bottom. Each
+ * says what it should and mustn't do. It shares the parent's memory: no
+ * allocation, no stream, nothing written to the shared structure, and every
+ * way out is an error report or the execution of init.
+ */
+
+/* Above init's control descriptor, so that nothing is in the way when that is put into place. */
+static int move_up(int fd)
+{
+    int moved = fd > TC_INIT_CONTROL_FD ? fd : fcntl(fd, F_DUPFD_CLOEXEC, TC_INIT_CONTROL_FD + 1);
+
+    return moved < 0 ? -errno : moved;
+}
+
+/*
+ * Should: die with the supervisor; hold its own copies of the three descriptors it works with.
+ * Mustn't: depend on which descriptors, umask or limits the caller of toolcell had.
+ */
+static int begin(struct tc_child *child, struct tc_error *err)
+{
+    const struct tc_launch *launch = child->launch;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return tc_error_set(err, -errno, "set the death signal");
+    child->report = move_up(launch->report[1]);
+    child->control = move_up(launch->control[1]);
+    child->image = move_up(launch->image);
+    if (child->report < 0 || child->control < 0 || child->image < 0)
+        return tc_error_set(err, -EMFILE, "hold descriptors for the launch");
+    /* The parent's ends: while this process held them it could not see the parent go. */
+    close(launch->control[0]);
+    close(launch->report[0]);
+    if (launch->proceed[1] >= 0)
+        close(launch->proceed[1]);
+    umask(0);
+    return 0;
+}
+
+/*
+ * Should: stop every propagation of mounts in the new mount namespace.
+ * Mustn't: let a mount made from here on appear outside, or one made outside appear here.
+ */
+static int isolate_mounts(struct tc_child *child, struct tc_error *err)
+{
+    int r = tc_mount_make_private();
+
+    (void)child;
+    return r < 0 ? tc_error_set(err, r, "make all mounts private") : 0;
+}
+
+/*
+ * Should: forbid user namespaces inside; each of the other kinds needs privilege, which only a user namespace gives.
+ * Mustn't: write into a file that is not procfs.
+ */
+static int forbid_namespaces(struct tc_child *child, struct tc_error *err)
+{
+    tc_auto_fd outer = child->proc < 0 ? tc_proc_open("/proc") : TC_NO_FD;
+    int r = tc_proc_write(child->proc < 0 ? outer : child->proc, "sys/user/max_user_namespaces", "0");
+
+    /* Without a procfs of its own (degraded) the outer one may be read-only; the filter refuses namespaces as well. */
+    if (child->proc < 0 && r < 0)
+        return 0;
+    return r < 0 ? tc_error_set(err, r, "forbid user namespaces in the cell") : 0;
+}
+
+/*
+ * Should: give the cell its name.
+ * Mustn't: show the host's, or its domain.
+ */
+static int set_names(struct tc_child *child, struct tc_error *err)
+{
+    if (sethostname(child->plan->hostname, strlen(child->plan->hostname)) < 0)
+        return tc_error_set(err, -errno, "set the host name");
+    if (setdomainname("(none)", strlen("(none)")) < 0)
+        return tc_error_set(err, -errno, "set the domain name");
+    return 0;
+}
+
+/*
+ * Should: turn the loopback interface of the new network namespace on.
+ * Mustn't: touch the host's network.
+ */
+static int start_network(struct tc_child *child, struct tc_error *err)
+{
+    int r = child->plan->net == TC_NET_HOST ? 0 : tc_netif_apply(&child->launch->loopback);
+
+    return r < 0 ? tc_error_set(err, r, "turn the loopback interface on") : 0;
+}
+
+/*
+ * Should: hide the host's groups, after the cell has joined its own.
+ * Mustn't: fail where groups are not built in (EINVAL).
+ */
+static int isolate_groups(struct tc_child *child, struct tc_error *err)
+{
+    (void)child;
+    if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL)
+        return tc_error_set(err, -errno, "enter a cgroup namespace");
+    return 0;
+}
+
+/*
+ * Should: leave all five capability sets empty and locked so.
+ * Mustn't: come before anything that needs a capability.
+ */
+static int drop_capabilities(struct tc_child *child, struct tc_error *err)
+{
+    int r = tc_caps_drop_all();
+
+    (void)child;
+    return r < 0 ? tc_error_set(err, r, "drop capabilities") : 0;
+}
+
+/*
+ * Should: leave init exactly one descriptor, the control socket.
+ * Mustn't: let any descriptor of the caller through; what this process still needs closes by itself at execve.
+ */
+static int close_descriptors(struct tc_child *child, struct tc_error *err)
+{
+    if (dup3(child->control, TC_INIT_CONTROL_FD, 0) < 0)
+        return tc_error_set(err, -errno, "place the control socket");
+    if (close_range(0, TC_INIT_CONTROL_FD - 1, 0) < 0 ||
+        close_range(TC_INIT_CONTROL_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        return tc_error_set(err, -errno, "close descriptors");
+    return 0;
+}
+
+/*
+ * Should: load the plan's filter last of all.
+ * Mustn't: go on without one.
+ */
+static int load_filter(struct tc_child *child, struct tc_error *err)
+{
+    int r = tc_seccomp_load(child->plan->filter, child->plan->filter_size);
+
+    return r < 0 ? tc_error_set(err, r, "load the seccomp filter") : 0;
+}
+
+/*
+ * Should: leave the shared memory for good.
+ * Mustn't: give init an environment or a name that tells of the host.
+ */
+static int execute_init(struct tc_child *child, struct tc_error *err)
+{
+    char name[] = "init";
+    char *argv[] = {name, NULL};
+    char *envp[] = {NULL};
+
+    execveat(child->image, "", argv, envp, AT_EMPTY_PATH);
+    return tc_error_set(err, -errno, "execute init");
+}
+
+static const struct {
+    const char *name; /* for err->stage */
+    int (*run)(struct tc_child *child, struct tc_error *err);
+} stages[] = {
+    {"namespaces", begin},
+    {"identity", tc_identity_enter},
+    {"namespaces", isolate_mounts},
+    {"landlock", tc_rules_begin},
+    {"mounts", tc_tree_begin},
+    {"mounts", tc_tree_build},
+    {"namespaces", forbid_namespaces},
+    {"namespaces", set_names},
+    {"network", start_network},
+    {"mounts", tc_tree_enter},
+    {"mounts", tc_tree_close},
+    {"namespaces", isolate_groups},
+    {"landlock", tc_rules_enter},
+    {"identity", drop_capabilities},
+    {"init", close_descriptors},
+    {"seccomp", load_filter},
+    {"init", execute_init},
+};
+
+int tc_child_main(void *argument)
+{
+    const struct tc_launch *launch = argument;
+    struct tc_child child = {.launch = launch,
+                             .plan = launch->plan,
+                             .control = TC_NO_FD,
+                             .report = launch->report[1],
+                             .image = TC_NO_FD,
+                             .ruleset = TC_NO_FD,
+                             .root = TC_NO_FD,
+                             .scratch = TC_NO_FD,
+                             .proc = TC_NO_FD};
+    struct tc_error err = {0};
+
+    for (size_t i = 0; i < TC_COUNT(stages); i++) {
+        if (stages[i].run(&child, &err) == 0)
+            continue;
+        tc_error_stage(&err, stages[i].name);
+        break;
+    }
+    /* From here on the parent runs too. One write, smaller than PIPE_BUF, so it arrives whole. */
+    tc_raw3(__NR_write, child.report, &err, sizeof err);
+    return 1;
+}

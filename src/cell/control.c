@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cell/cell.h"
+#include "cell/command.h"
+#include "cell/reply.h"
+#include "kernel/memfd.h"
+#include "kernel/pidfd.h"
+#include "kernel/socket.h"
+
+/* Talking to a living cell, and ending it. Nothing here blocks but tc_cell_reap() and tc_cell_release(), and those only
+ * for as long as the kernel takes to end processes that have been killed. */
+
+int tc_cell_exec(struct tc_cell *cell, const struct tc_plan *plan, int in, int out, int error, struct tc_error *err)
+{
+    tc_auto_buf block = {0};
+    tc_auto_fd memfd = TC_NO_FD;
+    struct tc_init_request request = {.magic = TC_INIT_MAGIC, .type = TC_INIT_EXEC};
+    int r = tc_command_block(plan, &block, err);
+
+    if (r < 0)
+        return r;
+    memfd = tc_memfd_sealed("command", block.data, block.length, false);
+    if (memfd < 0)
+        return tc_error_set(err, memfd, "describe the command");
+    request.block_size = (uint32_t)block.length;
+    r = tc_socket_send(cell->control, &request, sizeof request, (int[]){in, out, error, memfd}, 4);
+    return r < 0 ? tc_error_set(err, r, "ask the cell's init to run the command") : 0;
+}
+
+int tc_cell_signal(struct tc_cell *cell, int signal)
+{
+    struct tc_init_request request = {.magic = TC_INIT_MAGIC, .type = TC_INIT_SIGNAL, .value = signal};
+
+    return tc_socket_send(cell->control, &request, sizeof request, NULL, 0);
+}
+
+int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret)
+{
+    char packet[sizeof(struct tc_init_reply)];
+    ssize_t length = tc_socket_receive(cell->control, packet, sizeof packet, NULL);
+    int r;
+
+    if (length == -EAGAIN || length == -EINTR)
+        return 0;
+    if (length == 0 || length == -ECONNRESET)
+        return -EPIPE;
+    if (length < 0)
+        return length == -EMSGSIZE ? -EPROTO : (int)length;
+    r = tc_reply_check(packet, (size_t)length, cell->last_reply, ret);
+    if (r < 0)
+        return r;
+    cell->last_reply = ret->type;
+    return 1;
+}
+
+void tc_cell_kill(struct tc_cell *cell)
+{
+    if (cell->pidfd >= 0)
+        tc_pidfd_signal(cell->pidfd, SIGKILL);
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+int tc_cell_reap(struct tc_cell *cell, uint64_t *ret_user_us, uint64_t *ret_system_us, int *ret_status)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+
+    if (cell->pid <= 0)
+        return -ECHILD;
+    do
+        pid = wait4(cell->pid, &status, __WALL, &usage);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0)
+        return -errno;
+    cell->pid = -1;
+    *ret_user_us = microseconds(&usage.ru_utime);
+    *ret_system_us = microseconds(&usage.ru_stime);
+    *ret_status = status;
+    return 0;
+}
+
+void tc_cell_release(struct tc_cell *cell)
+{
+    uint64_t user_us, system_us;
+    int status;
+
+    tc_cell_kill(cell);
+    tc_cell_reap(cell, &user_us, &system_us, &status);
+    tc_cleanup_fd(&cell->control);
+    tc_cleanup_fd(&cell->pidfd);
+    tc_cleanup_fd(&cell->lease);
+    *cell = TC_CELL_EMPTY;
+}

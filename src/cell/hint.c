@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cell/launch.h"
+
+/* The first character of a setting of the host, or 0 when it does not exist. */
+static char setting(const char *path)
+{
+    tc_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+    char value = '\0';
+
+    if (fd < 0 || read(fd, &value, 1) != 1)
+        return '\0';
+    return value;
+}
+
+static const char *namespace_hint(int code)
+{
+    if (setting("/proc/sys/user/max_user_namespaces") == '0')
+        return "user namespaces are switched off: sysctl user.max_user_namespaces=15000";
+    if (setting("/proc/sys/kernel/unprivileged_userns_clone") == '0')
+        return "user namespaces are switched off for users: sysctl kernel.unprivileged_userns_clone=1";
+    if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == '1')
+        return "AppArmor restricts user namespaces: install the profile for toolcell ('toolcell doctor' prints it)";
+    if (code == -ENOSPC)
+        return "a limit of namespaces is reached: see sysctl user.max_*_namespaces";
+    if (code == -EINVAL)
+        return "the kernel may lack a kind of namespace: user, mount, pid, net, ipc and uts are needed";
+    return "an outer container, its seccomp filter or a chroot may forbid user namespaces";
+}
+
+void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
+{
+    bool early = strcmp(err->stage, "namespaces") == 0 || strcmp(err->stage, "identity") == 0;
+    bool refused = err->code == -EPERM || err->code == -EACCES;
+
+    if (err->hint[0] != '\0')
+        return;
+    if (strcmp(err->stage, "namespaces") == 0 && (refused || err->code == -ENOSPC || err->code == -EINVAL))
+        tc_error_hint(err, "%s", namespace_hint(err->code));
+    else if (early && refused && launch->privileged)
+        tc_error_hint(err, "the host ids must exist in this user namespace: set a range of them in /etc/toolcell/uids");
+    else if (refused && !launch->privileged && setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == '1')
+        tc_error_hint(err, "%s", namespace_hint(err->code));
+    else if (early && refused)
+        tc_error_hint(err, "an outer container or a security module may forbid to write id maps");
+    else if (err->code == -EMFILE)
+        tc_error_hint(err, "raise the hard limit of open files (ulimit -Hn)");
+}

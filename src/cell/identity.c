@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cell/launch.h"
+#include "kernel/caps.h"
+#include "kernel/raw.h"
+#include "kernel/uidlease.h"
+#include "kernel/userns.h"
+
+static int take_lease(struct tc_launch *launch, struct tc_error *err)
+{
+    struct tc_uid_range range;
+    struct tc_uidlease lease;
+    int r = tc_uidlease_range(TC_UIDLEASE_CONFIG, &range);
+
+    if (r < 0)
+        return tc_error_set(err, r, "read '%s'", TC_UIDLEASE_CONFIG);
+    r = tc_uidlease_take(TC_UIDLEASE_DIRECTORY, &range, &lease);
+    if (r < 0) {
+        tc_error_set(err, r, "lease a host id for the cell in '%s'", TC_UIDLEASE_DIRECTORY);
+        return tc_error_hint(err,
+                             "the directory must belong to root with mode 0700, and a cell needs one free id of %s",
+                             TC_UIDLEASE_CONFIG);
+    }
+    launch->lease = lease.fd;
+    launch->host_uid = lease.id;
+    launch->host_gid = lease.id;
+    launch->foreign = lease.foreign;
+    return 0;
+}
+
+/* Files of others need an id to stand for them even when the cell's own id is given. */
+static int choose_fixed(struct tc_launch *launch, struct tc_error *err)
+{
+    struct tc_uid_range range;
+    int r = tc_uidlease_range(TC_UIDLEASE_CONFIG, &range);
+
+    if (r < 0)
+        return tc_error_set(err, r, "read '%s'", TC_UIDLEASE_CONFIG);
+    launch->foreign = range.first + range.count;
+    launch->host_uid = launch->plan->identity.host_uid;
+    launch->host_gid = launch->plan->identity.host_gid;
+    return 0;
+}
+
+int tc_identity_choose(struct tc_launch *launch, struct tc_error *err)
+{
+    int r = 0;
+
+    switch (launch->plan->identity.kind) {
+    case TC_IDENTITY_CALLER:
+        launch->host_uid = geteuid();
+        launch->host_gid = getegid();
+        break;
+    case TC_IDENTITY_LEASE:
+        launch->privileged = true;
+        r = take_lease(launch, err);
+        break;
+    case TC_IDENTITY_FIXED:
+        launch->privileged = true;
+        r = choose_fixed(launch, err);
+        break;
+    }
+    if (r == 0 && (launch->host_uid == 0 || (launch->privileged && launch->host_gid == 0)))
+        r = tc_error_plain(err, -EPERM, "a cell never runs as the host's root");
+    return r;
+}
+
+int tc_identity_map_child(const struct tc_launch *launch, pid_t pid, struct tc_error *err)
+{
+    struct tc_id_range uid = {TC_CELL_UID, launch->host_uid, 1};
+    struct tc_id_range gid = {TC_CELL_GID, launch->host_gid, 1};
+    int r = tc_userns_map(pid, &uid, 1, &gid, 1);
+
+    if (r < 0)
+        return tc_error_set(err, r, "map the cell's user to host id %u:%u", launch->host_uid, launch->host_gid);
+    return 0;
+}
+
+static int map_self(const struct tc_launch *launch, struct tc_error *err)
+{
+    struct tc_id_range uid = {TC_CELL_UID, launch->host_uid, 1};
+    struct tc_id_range gid = {TC_CELL_GID, launch->host_gid, 1};
+    int r = tc_userns_deny_setgroups();
+
+    if (r == 0)
+        r = tc_userns_map(0, &uid, 1, &gid, 1);
+    return r < 0 ? tc_error_set(err, r, "map the calling user into the cell") : 0;
+}
+
+static int wait_for_maps(const struct tc_launch *launch, struct tc_error *err)
+{
+    char byte;
+    long r;
+
+    /* The parent still runs: nothing but raw calls here. */
+    do
+        r = tc_raw3(__NR_read, launch->proceed[0], &byte, 1);
+    while (r == -EINTR);
+    return r == 1 ? 0 : tc_error_plain(err, -ECANCELED, "the supervisor gave up");
+}
+
+/* Raw calls: the C library's would try to change all threads of the process whose memory this is. */
+static int switch_ids(struct tc_error *err)
+{
+    int r = tc_caps_keep();
+
+    if (r < 0)
+        return tc_error_set(err, r, "keep capabilities across the change of ids");
+    if (syscall(SYS_setgroups, 0, NULL) < 0)
+        return tc_error_set(err, -errno, "drop supplementary groups");
+    if (syscall(SYS_setresgid, TC_CELL_GID, TC_CELL_GID, TC_CELL_GID) < 0)
+        return tc_error_set(err, -errno, "become gid %d of the cell", TC_CELL_GID);
+    if (syscall(SYS_setresuid, TC_CELL_UID, TC_CELL_UID, TC_CELL_UID) < 0)
+        return tc_error_set(err, -errno, "become uid %d of the cell", TC_CELL_UID);
+    return 0;
+}
+
+/*
+ * Should: end as uid and gid 1000 of the new user namespace, in all of real, effective, saved and file system id, with
+ * the capabilities of that namespace; have the death signal set after the change, which clears it (commit_creds()).
+ * Mustn't: keep a host id, or a supplementary group where dropping is allowed (without privilege it is not).
+ */
+int tc_identity_enter(struct tc_child *child, struct tc_error *err)
+{
+    const struct tc_launch *launch = child->launch;
+    uid_t real, effective, saved;
+    int r;
+
+    if (launch->privileged) {
+        r = wait_for_maps(launch, err);
+        if (r == 0)
+            r = switch_ids(err);
+    } else {
+        r = map_self(launch, err);
+    }
+    if (r < 0)
+        return r;
+    if (getresuid(&real, &effective, &saved) < 0)
+        return tc_error_set(err, -errno, "read back the ids");
+    if (real != TC_CELL_UID || effective != TC_CELL_UID || saved != TC_CELL_UID)
+        return tc_error_plain(err, -EPERM, "the change of ids left uids %u %u %u", real, effective, saved);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return tc_error_set(err, -errno, "set the death signal");
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_CELL_LAUNCH_H
+#define TC_CELL_LAUNCH_H
+
+/*
+ * What the two sides of a launch share. See cell.c for how they take turns.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kernel/netif.h"
+#include "plan/plan.h"
+
+/* Made by the parent before the clone. The child reads it and changes nothing in it: with shared memory the parent
+ * goes on to use it, and the descriptor numbers in it mean the parent's table. */
+struct tc_launch {
+    const struct tc_plan *plan;
+    bool privileged; /* started by root: ids by lease or fixed, mounts prepared by the parent */
+    uid_t host_uid;  /* what the cell's one user is outside */
+    gid_t host_gid;
+    uint32_t foreign; /* first of the host ids that stand for everybody else in id-mapped mounts */
+    int lease;
+    int control[2]; /* parent's end, init's end */
+    int report[2];  /* pipe: the child's struct tc_error, or nothing when init was executed */
+    int proceed[2]; /* pipe: one byte when the parent has written the id maps; privileged only */
+    int image;      /* memfd of init */
+    int *sources;   /* per step: detached mount prepared by the parent, or TC_NO_FD */
+    int *kept;      /* for the child: per step, a mount that turns read-only at the end */
+    dev_t *own;     /* for the child: devices of the file systems it made itself; room for step_count + 2 */
+    struct tc_netif_request loopback;
+};
+
+/* What the child knows on its way. Lives on its own stack. */
+struct tc_child {
+    const struct tc_launch *launch;
+    const struct tc_plan *plan;
+    int control, report, image;
+    int ruleset; /* Landlock, or TC_NO_FD when the plan does without */
+    int root;    /* the private tree */
+    int scratch; /* the scratch file system, attached at a hidden place while mounts are made */
+    int proc;    /* a procfs for settings of the namespaces, or TC_NO_FD */
+    size_t own_count;
+};
+
+/* identity.c */
+
+/** Choose the host ids of the cell, taking a lease where the plan wants one. */
+int tc_identity_choose(struct tc_launch *launch, struct tc_error *err);
+/** Parent, privileged: write the child's id maps. */
+int tc_identity_map_child(const struct tc_launch *launch, pid_t pid, struct tc_error *err);
+/** Stage: become uid and gid 1000 of the new user namespace. */
+int tc_identity_enter(struct tc_child *child, struct tc_error *err);
+
+/* source.c */
+
+/** Parent, privileged: open, check and copy every bind source while the rights of root are still there. */
+int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err);
+/** A detached copy of a step's source with all its attributes: the prepared one, or made now. Returns a descriptor. */
+int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err);
+/** The host object a step names, verified to be the one the facts saw. Returns an O_PATH descriptor. */
+int tc_source_find(const struct tc_step *step, struct tc_error *err);
+/** MOUNT_ATTR_* for a step's flags. */
+unsigned tc_source_attributes(const struct tc_step *step);
+
+/* target.c */
+
+/** Note a file system as the cell's own, so that things may be created in it. */
+int tc_target_own(struct tc_child *child, int fd);
+/** Open the directory that holds a target, making missing parents in the cell's own file systems.
+ *  ret_name points into target. Returns an O_PATH descriptor. */
+int tc_target_parent(struct tc_child *child, const struct tc_step *step, const char **ret_name, struct tc_error *err);
+/** The mount point at a step's target: made unless the step is nested. Returns an O_PATH descriptor. */
+int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err);
+
+/* tree.c */
+
+/** Stages: the empty private root; the plan's steps; the root becomes the root; what was kept writable is not. */
+int tc_tree_begin(struct tc_child *child, struct tc_error *err);
+int tc_tree_build(struct tc_child *child, struct tc_error *err);
+int tc_tree_enter(struct tc_child *child, struct tc_error *err);
+int tc_tree_close(struct tc_child *child, struct tc_error *err);
+
+/* rules.c */
+
+/** Add the Landlock rule of an open file or directory; access is TC_ACCESS_*. */
+int tc_rules_allow(const struct tc_child *child, int fd, unsigned access);
+/** Stages: an empty ruleset; entering it. */
+int tc_rules_begin(struct tc_child *child, struct tc_error *err);
+int tc_rules_enter(struct tc_child *child, struct tc_error *err);
+
+/* child.c */
+
+/** Run all stages. Returns only on failure, after reporting it. */
+int tc_child_main(void *launch);
+
+/* hint.c */
+
+/** Add a remedy to an error of the launch where a cause is known. Looks at settings of the host. */
+void tc_hint_add(const struct tc_launch *launch, struct tc_error *err);
+
+#endif

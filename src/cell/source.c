@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cell/launch.h"
+#include "kernel/mount.h"
+#include "kernel/openat2.h"
+#include "kernel/userns.h"
+
+/*
+ * Where bind mounts come from. A source is opened once, without following any
+ * link, compared with what the facts saw, and from then on used by descriptor:
+ * whoever swaps the path in between gets an error or gets nothing.
+ *
+ * When root starts the cell, all of this happens in the parent, before the
+ * clone: the child has given root's rights away, and only a process with
+ * privilege over the file system may id-map a mount. The detached mounts go to
+ * the child as inherited descriptors.
+ */
+
+int tc_source_find(const struct tc_step *step, struct tc_error *err)
+{
+    tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    struct stat what;
+
+    if (fd == -ELOOP || fd == -ENOENT || fd == -ENOTDIR)
+        return tc_error_plain(err, fd, "'%s' changed during start", step->source);
+    if (fd < 0)
+        return tc_error_set(err, fd, "open '%s'", step->source);
+    if (fstat(fd, &what) < 0)
+        return tc_error_set(err, -errno, "stat '%s'", step->source);
+    if (what.st_dev != step->device || what.st_ino != step->inode)
+        return tc_error_plain(err, -ESTALE, "'%s' changed during start", step->source);
+    return tc_take_fd(&fd);
+}
+
+unsigned tc_source_attributes(const struct tc_step *step)
+{
+    unsigned attributes = MOUNT_ATTR_NOSUID;
+
+    if (!(step->flags & TC_STEP_DEVICE))
+        attributes |= MOUNT_ATTR_NODEV;
+    if (step->flags & TC_STEP_READ_ONLY)
+        attributes |= MOUNT_ATTR_RDONLY;
+    if (step->flags & TC_STEP_NOEXEC)
+        attributes |= MOUNT_ATTR_NOEXEC;
+    return attributes;
+}
+
+/* The owner becomes the cell's id, the other ids of a usual system become ids that nobody has. Returns how many ranges
+ * that takes: as few as possible, since every look at an owner walks them. */
+static size_t id_ranges(uint32_t owner, uint32_t cell, uint32_t foreign, struct tc_id_range ret[3])
+{
+    size_t count = 0;
+
+    ret[count++] = (struct tc_id_range){owner, cell, 1};
+    if (owner >= 65536) {
+        ret[count++] = (struct tc_id_range){0, foreign, 65536};
+        return count;
+    }
+    if (owner > 0)
+        ret[count++] = (struct tc_id_range){0, foreign, owner};
+    if (owner < 65535)
+        ret[count++] = (struct tc_id_range){owner + 1, foreign + owner + 1, 65535 - owner};
+    return count;
+}
+
+static int new_id_map(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
+{
+    struct tc_id_range uids[3], gids[3];
+    size_t uid_count = id_ranges(step->owner_uid, launch->host_uid, launch->foreign, uids);
+    size_t gid_count = id_ranges(step->owner_gid, launch->host_gid, launch->foreign, gids);
+    int fd = tc_userns_new(uids, uid_count, gids, gid_count);
+
+    if (fd < 0)
+        return tc_error_set(err, fd, "make the id map of '%s'", step->source);
+    return fd;
+}
+
+static int change(const struct tc_launch *launch, const struct tc_step *step, int mount, struct tc_error *err)
+{
+    tc_auto_fd userns = TC_NO_FD;
+    unsigned attributes = tc_source_attributes(step);
+    int r;
+
+    if (step->flags & TC_STEP_IDMAP) {
+        userns = new_id_map(launch, step, err);
+        if (userns < 0)
+            return userns;
+        attributes |= MOUNT_ATTR_IDMAP;
+    }
+    r = tc_mount_change(mount, attributes, true, userns);
+    if (r == 0)
+        return 0;
+    tc_error_set(err, r, "restrict the mount of '%s'", step->source);
+    if (step->flags & TC_STEP_IDMAP)
+        tc_error_hint(err, "its file system cannot be id-mapped; run as the user it belongs to, or use --user UID:GID");
+    return r;
+}
+
+static int copy(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
+{
+    tc_auto_fd found = tc_source_find(step, err);
+    tc_auto_fd mount = TC_NO_FD;
+    int r;
+
+    if (found < 0)
+        return found;
+    mount = tc_mount_copy(found);
+    if (mount < 0)
+        return tc_error_set(err, mount, "copy the mount of '%s'", step->source);
+    r = change(launch, step, mount, err);
+    return r < 0 ? r : tc_take_fd(&mount);
+}
+
+int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
+{
+    for (size_t i = 0; i < launch->plan->step_count; i++) {
+        const struct tc_step *step = &launch->plan->steps[i];
+        int fd;
+
+        if (step->kind != TC_STEP_BIND && step->kind != TC_STEP_OVERLAY)
+            continue;
+        fd = copy(launch, step, err);
+        if (fd < 0)
+            return fd;
+        launch->sources[i] = fd;
+    }
+    return 0;
+}
+
+int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err)
+{
+    int fd;
+
+    if (launch->sources[step] < 0)
+        return copy(launch, &launch->plan->steps[step], err);
+    fd = fcntl(launch->sources[step], F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? tc_error_set(err, -errno, "take the prepared mount") : fd;
+}

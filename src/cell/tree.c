@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cell/launch.h"
+#include "kernel/mount.h"
+#include "kernel/openat2.h"
+#include "kernel/proc.h"
+
+/*
+ * The cell's tree, built from the plan's steps on one private tmpfs.
+ *
+ * The tmpfs is attached on top of "/": the process keeps resolving host paths,
+ * since its own root lies below, while the new tree is reached by descriptor
+ * only. Two hidden directories exist while steps run: the scratch file system,
+ * of which each SCRATCH step binds one directory, and the lower layer of an
+ * overlay. (A detached mount can be copied from Linux 6.15 on only.) Both are
+ * gone before the root is entered.
+ */
+
+#define SCRATCH_PLACE ".scratch"
+#define LOWER_PLACE ".lower"
+#define ROOT_SIZE "16m" /* directories and small files of the plan; read-only in the end */
+
+static int attach_hidden(const struct tc_child *child, int mount, const char *name)
+{
+    tc_auto_fd point = TC_NO_FD;
+
+    if (mkdirat(child->root, name, 0700) < 0)
+        return -errno;
+    point = openat(child->root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return point < 0 ? -errno : tc_mount_attach(mount, point);
+}
+
+static int detach_hidden(const struct tc_child *child, const char *name)
+{
+    if (fchdir(child->root) < 0 || umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+        return -errno;
+    return unlinkat(child->root, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/*
+ * Should: leave an empty file system of the cell's own on top of "/", private, nosuid, nodev.
+ * Mustn't: touch any file of the host, or make host paths unreachable yet.
+ */
+int tc_tree_begin(struct tc_child *child, struct tc_error *err)
+{
+    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"size", ROOT_SIZE}, {"mode", "0755"}};
+    tc_auto_fd top = TC_NO_FD;
+    int r;
+
+    child->root = tc_mount_new("tmpfs", options, TC_COUNT(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (child->root < 0)
+        return tc_error_set(err, child->root, "make the cell's root");
+    top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    r = top < 0 ? -errno : tc_mount_attach(child->root, top);
+    if (r == 0)
+        r = tc_target_own(child, child->root);
+    if (r == 0)
+        r = tc_rules_allow(child, child->root, child->plan->root_access);
+    return r < 0 ? tc_error_set(err, r, "attach the cell's root") : 0;
+}
+
+/* Attach a mount at a step's target, with its Landlock rule. The descriptor stays the caller's. */
+static int attach(struct tc_child *child, const struct tc_step *step, int mount, struct tc_error *err)
+{
+    tc_auto_fd point = TC_NO_FD;
+    struct stat what;
+    int r;
+
+    if (fstat(mount, &what) < 0)
+        return tc_error_set(err, -errno, "stat the mount for '%s'", step->target);
+    point = tc_target_point(child, step, S_ISDIR(what.st_mode), err);
+    if (point < 0)
+        return point;
+    r = tc_mount_attach(mount, point);
+    if (r < 0)
+        return tc_error_set(err, r, "mount '%s' in the cell", step->target);
+    r = tc_rules_allow(child, mount, step->access);
+    return r < 0 ? tc_error_set(err, r, "add the Landlock rule of '%s'", step->target) : 0;
+}
+
+static int add_directory(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    const char *name;
+    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+    tc_auto_fd made = TC_NO_FD;
+    int r;
+
+    if (parent < 0)
+        return parent;
+    if (mkdirat(parent, name, step->mode) < 0 && errno != EEXIST)
+        return tc_error_set(err, -errno, "make the directory '%s' in the cell", step->target);
+    if (step->access == 0)
+        return 0;
+    made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    r = made < 0 ? -errno : tc_rules_allow(child, made, step->access);
+    return r < 0 ? tc_error_set(err, r, "add the Landlock rule of '%s'", step->target) : 0;
+}
+
+static int add_symlink(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    const char *name;
+    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+
+    if (parent < 0)
+        return parent;
+    if (symlinkat(step->text, parent, name) < 0)
+        return tc_error_set(err, -errno, "make the link '%s' in the cell", step->target);
+    return 0;
+}
+
+static int write_text(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(fd, text, length);
+
+        if (written < 0)
+            return -errno;
+        text += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+static int add_file(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    const char *name;
+    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+    tc_auto_fd file = TC_NO_FD;
+    int r;
+
+    if (parent < 0)
+        return parent;
+    file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->mode);
+    r = file < 0 ? -errno : write_text(file, step->text, step->text_length);
+    if (r == 0)
+        r = tc_rules_allow(child, file, step->access);
+    return r < 0 ? tc_error_set(err, r, "make the file '%s' in the cell", step->target) : 0;
+}
+
+static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
+{
+    tc_auto_fd mount = tc_source_open(child->launch, index, err);
+
+    return mount < 0 ? mount : attach(child, &child->plan->steps[index], mount, err);
+}
+
+static int make_overlay(const struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    tc_auto_fd upper = tc_openat2(child->root, step->target, O_PATH | O_DIRECTORY, 0,
+                                  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    tc_auto_fd lower = openat(child->root, LOWER_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char layers[64];
+    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"lowerdir", layers}};
+    int mount;
+
+    if (upper < 0 || lower < 0)
+        return tc_error_set(err, upper < 0 ? upper : -errno, "open the layers of '%s'", step->target);
+    /* By descriptor: a path could contain colons and be swapped. The host's /proc is still there. */
+    snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", upper, lower);
+    mount = tc_mount_new("overlay", options, TC_COUNT(options), tc_source_attributes(step) | MOUNT_ATTR_RDONLY);
+    return mount < 0 ? tc_error_set(err, mount, "make the overlay of '%s'", step->target) : mount;
+}
+
+static int add_overlay(struct tc_child *child, size_t index, struct tc_error *err)
+{
+    const struct tc_step *step = &child->plan->steps[index];
+    tc_auto_fd source = tc_source_open(child->launch, index, err);
+    tc_auto_fd mount = TC_NO_FD;
+    int r;
+
+    if (source < 0)
+        return source;
+    r = attach_hidden(child, source, LOWER_PLACE);
+    if (r < 0)
+        return tc_error_set(err, r, "attach the lower layer of '%s'", step->target);
+    mount = make_overlay(child, step, err);
+    if (mount < 0)
+        return mount;
+    r = detach_hidden(child, LOWER_PLACE);
+    if (r < 0)
+        return tc_error_set(err, r, "detach the lower layer of '%s'", step->target);
+    return attach(child, step, mount, err);
+}
+
+static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
+{
+    char size_text[24], mode_text[8];
+    /* Size 0 would mean no limit to the kernel; without the option it is half of the memory. */
+    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}};
+
+    snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
+    snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
+    return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 1 : 0), attributes);
+}
+
+static int begin_scratch(struct tc_child *child, struct tc_error *err)
+{
+    int r;
+
+    child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (child->scratch < 0)
+        return tc_error_set(err, child->scratch, "make the scratch file system");
+    r = attach_hidden(child, child->scratch, SCRATCH_PLACE);
+    if (r == 0)
+        r = tc_target_own(child, child->scratch);
+    return r < 0 ? tc_error_set(err, r, "attach the scratch file system") : 0;
+}
+
+static int add_scratch(struct tc_child *child, size_t index, struct tc_error *err)
+{
+    const struct tc_step *step = &child->plan->steps[index];
+    tc_auto_fd directory = TC_NO_FD;
+    tc_auto_fd mount = TC_NO_FD;
+    char name[24];
+    int r = child->scratch < 0 ? begin_scratch(child, err) : 0;
+
+    if (r < 0)
+        return r;
+    snprintf(name, sizeof name, "%zu", index);
+    if (mkdirat(child->scratch, name, step->mode) == 0)
+        directory = openat(child->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    mount = directory < 0 ? -errno : tc_mount_copy(directory);
+    if (mount < 0)
+        return tc_error_set(err, mount, "make scratch for '%s'", step->target);
+    r = tc_mount_change(mount, tc_source_attributes(step), false, TC_NO_FD);
+    return r < 0 ? tc_error_set(err, r, "restrict scratch at '%s'", step->target) : attach(child, step, mount, err);
+}
+
+/* Later steps may make their mount points in it, so read-only waits for tc_tree_close(). */
+static int add_tmpfs(struct tc_child *child, size_t index, struct tc_error *err)
+{
+    const struct tc_step *step = &child->plan->steps[index];
+    tc_auto_fd mount = new_tmpfs(step->size, step->mode, tc_source_attributes(step) & ~(unsigned)MOUNT_ATTR_RDONLY);
+    int r = mount < 0 ? mount : tc_target_own(child, mount);
+
+    if (r < 0)
+        return tc_error_set(err, r, "make the tmpfs for '%s'", step->target);
+    r = attach(child, step, mount, err);
+    if (r == 0 && (step->flags & TC_STEP_READ_ONLY))
+        child->launch->kept[index] = tc_take_fd(&mount);
+    return r;
+}
+
+static int add_proc(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    const struct tc_mount_option options[] = {{"source", "proc"}};
+    unsigned attributes = tc_source_attributes(step) | MOUNT_ATTR_NOEXEC;
+
+    child->proc = tc_mount_new("proc", options, TC_COUNT(options), attributes);
+    if (child->proc >= 0)
+        return attach(child, step, child->proc, err);
+    tc_error_set(err, child->proc, "mount a procfs at '%s'", step->target);
+    if (err->code == -EPERM)
+        /* mount_too_revealing(): a user namespace gets a new procfs only while none is masked where it came from. */
+        tc_error_hint(err, "an outer container masks parts of /proc: unmask them there, or use --allow-degraded=proc");
+    return err->code;
+}
+
+static int add_proc_empty(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    tc_auto_fd mount = new_tmpfs(4096, 0555, tc_source_attributes(step) | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+
+    return mount < 0 ? tc_error_set(err, mount, "mount an empty '%s'", step->target) : attach(child, step, mount, err);
+}
+
+static int add_devpts(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+{
+    const struct tc_mount_option options[] = {
+        {"source", "devpts"}, {"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
+    unsigned attributes = (tc_source_attributes(step) | MOUNT_ATTR_NOEXEC) & ~(unsigned)MOUNT_ATTR_NODEV;
+    tc_auto_fd mount = tc_mount_new("devpts", options, TC_COUNT(options), attributes);
+
+    return mount < 0 ? tc_error_set(err, mount, "mount a devpts at '%s'", step->target)
+                     : attach(child, step, mount, err);
+}
+
+static int add(struct tc_child *child, size_t index, struct tc_error *err)
+{
+    const struct tc_step *step = &child->plan->steps[index];
+
+    switch (step->kind) {
+    case TC_STEP_DIRECTORY:
+        return add_directory(child, step, err);
+    case TC_STEP_SYMLINK:
+        return add_symlink(child, step, err);
+    case TC_STEP_FILE:
+        return add_file(child, step, err);
+    case TC_STEP_BIND:
+        return add_bind(child, index, err);
+    case TC_STEP_OVERLAY:
+        return add_overlay(child, index, err);
+    case TC_STEP_SCRATCH:
+        return add_scratch(child, index, err);
+    case TC_STEP_TMPFS:
+        return add_tmpfs(child, index, err);
+    case TC_STEP_PROC:
+        return add_proc(child, step, err);
+    case TC_STEP_PROC_EMPTY:
+        return add_proc_empty(child, step, err);
+    case TC_STEP_DEVPTS:
+        return add_devpts(child, step, err);
+    }
+    return tc_error_plain(err, -EINVAL, "'%s': no such step", step->target);
+}
+
+/*
+ * Should: run the plan's steps in order; leave nothing attached that the plan does not name.
+ * Mustn't: create anything in a tree of the host; follow a link anywhere.
+ */
+int tc_tree_build(struct tc_child *child, struct tc_error *err)
+{
+    int r;
+
+    for (size_t i = 0; i < child->plan->step_count; i++) {
+        r = add(child, i, err);
+        if (r < 0)
+            return r;
+    }
+    if (child->scratch < 0)
+        return 0;
+    r = detach_hidden(child, SCRATCH_PLACE);
+    return r < 0 ? tc_error_set(err, r, "hide the scratch file system") : 0;
+}
+
+/*
+ * Should: make the private tree the root, and drop every mount of the host with it.
+ * Mustn't: leave a working directory or a mount of the host reachable.
+ */
+int tc_tree_enter(struct tc_child *child, struct tc_error *err)
+{
+    int r = tc_mount_pivot(child->root);
+
+    return r < 0 ? tc_error_set(err, r, "enter the cell's root") : 0;
+}
+
+/*
+ * Should: turn the private root, and every tmpfs the plan wants so, read-only.
+ * Mustn't: touch scratch or data.
+ */
+int tc_tree_close(struct tc_child *child, struct tc_error *err)
+{
+    int r = tc_mount_change(child->root, MOUNT_ATTR_RDONLY, false, TC_NO_FD);
+
+    for (size_t i = 0; r == 0 && i < child->plan->step_count; i++)
+        if (child->launch->kept[i] >= 0)
+            r = tc_mount_change(child->launch->kept[i], MOUNT_ATTR_RDONLY, false, TC_NO_FD);
+    return r < 0 ? tc_error_set(err, r, "turn the cell's root read-only") : 0;
+}
