@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <limits.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
