@@ -180,6 +180,12 @@ static int read_stdin(struct tc_invocation *call, const struct tc_json *json, co
     return 0;
 }
 
+/* Whole, and small enough for the difference to be seen. */
+static bool is_whole(double number)
+{
+    return number > -0x1p53 && number < 0x1p53 && number == (double)(int64_t)number;
+}
+
 int tc_request_quantity(struct tc_invocation *call, const struct tc_json *json, const char **ret, struct tc_error *err)
 {
     double number;
@@ -190,7 +196,7 @@ int tc_request_quantity(struct tc_invocation *call, const struct tc_json *json, 
         return tc_json_bad(json, err, "expected a string or a number");
     if (tc_json_number(json, &number, err) < 0)
         return err->code;
-    *ret = tc_arena_printf(call->request.arena, number == (double)(int64_t)number ? "%.0f" : "%.15g", number);
+    *ret = tc_arena_printf(call->request.arena, is_whole(number) ? "%.0f" : "%.15g", number);
     return *ret == NULL ? tc_error_set(err, -ENOMEM, "request") : 0;
 }
 
