@@ -67,8 +67,12 @@ int tc_streams_open_events(const struct tc_options *options, struct tc_report *r
     return 0;
 }
 
-/* What cannot be read to its end like a stream. NULL when it can. */
-static const char *why_not_readable(int fd)
+/*
+ * What cannot be read to its end like a stream; NULL when it can. A socket is named when it was asked for by name: it
+ * speaks both ways and only one is relayed. By default it is read, as ssh and Node.js give one where others give a
+ * pipe.
+ */
+static const char *why_not_readable(int fd, bool asked)
 {
     struct stat status;
     int flags = fcntl(fd, F_GETFL);
@@ -79,6 +83,8 @@ static const char *why_not_readable(int fd)
         return "not open for reading";
     if (S_ISDIR(status.st_mode))
         return "is a directory";
+    if (asked && S_ISSOCK(status.st_mode))
+        return "is a socket";
     return NULL;
 }
 
@@ -86,13 +92,14 @@ int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
 {
     struct tc_request *request = &call->request;
     bool consumed = call->request_file != NULL && strcmp(call->request_file, "-") == 0;
+    bool asked = request->stdin_mode != TC_STDIN_DEFAULT;
     const char *why;
 
-    if (request->stdin_mode == TC_STDIN_DEFAULT)
+    if (!asked)
         request->stdin_mode = call->json || consumed || isatty(STDIN_FILENO) ? TC_STDIN_NONE : TC_STDIN_INHERIT;
     if (request->stdin_mode != TC_STDIN_INHERIT)
         return 0;
-    why = consumed ? "the request was read from it" : why_not_readable(STDIN_FILENO);
+    why = consumed ? "the request was read from it" : why_not_readable(STDIN_FILENO, asked);
     if (why == NULL)
         return 0;
     tc_error_plain(err, -EINVAL, "stdin: %s", why);
