@@ -5,7 +5,7 @@
 
 #include "cli/output.h"
 
-#define COLUMN 34
+#define COLUMN 36
 
 static void append_verb_line(const struct tc_verb *verb, struct tc_buf *out)
 {
@@ -37,9 +37,9 @@ static void append_option(const struct tc_option *option, struct tc_buf *out)
     if (option->argument != NULL)
         tc_buf_printf(out, "%s%s%s", option->optional ? "[=" : " ", option->argument, option->optional ? "]" : "");
     used = out->length - start;
-    if (used >= COLUMN)
+    if (used + 2 > COLUMN)
         tc_buf_char(out, '\n');
-    tc_buf_printf(out, "%*s%s\n", used >= COLUMN ? COLUMN : (int)(COLUMN - used), "", option->help);
+    tc_buf_printf(out, "%*s%s\n", used + 2 > COLUMN ? COLUMN : (int)(COLUMN - used), "", option->help);
 }
 
 void tc_help_verb(const struct tc_verb *verb, struct tc_buf *out)

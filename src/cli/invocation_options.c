@@ -51,8 +51,8 @@ const struct tc_option tc_invocation_options[] = {
      tc_value_degraded, 0},
     {"user", 0, false, "UID[:GID]", "identity on the host (root only)", tc_value_user, 0},
     {"quiet", 'q', false, NULL, "tell nothing about denials", tc_value_flag, FIELD(quiet)},
-    {"help", 'h', false, NULL, "print this help", tc_value_flag, FIELD(help)},
     {"verbose", 'v', false, NULL, "tell more", tc_value_flag, FIELD(verbose)},
+    {"help", 'h', false, NULL, "print this help", tc_value_flag, FIELD(help)},
 };
 
 const size_t tc_invocation_option_count = TC_COUNT(tc_invocation_options);
