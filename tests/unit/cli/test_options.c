@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/options.h"
+#include "unit.h"
 
 /* What the sample options do: note what they were given. */
 struct noted {
@@ -36,22 +36,20 @@ static struct tc_arena *arena;
 static struct tc_options options;
 static struct tc_error err;
 
-static void setup(void)
+/* Parse words in a fresh arena; the one before goes. */
+static int parse(char *const *words)
 {
+    tc_arena_free(arena);
     arena = tc_arena_new();
     ck_assert_ptr_nonnull(arena);
     memset(&err, 0, sizeof(err));
-}
-
-static void teardown(void)
-{
-    tc_arena_free(arena);
+    return tc_options_parse(table, TC_COUNT(table), words, arena, &options, &err);
 }
 
 #define PARSE(...)                                                                                                     \
     ({                                                                                                                 \
         static const char *const words[] = {__VA_ARGS__ __VA_OPT__(, ) NULL};                                          \
-        tc_options_parse(table, TC_COUNT(table), (char *const *)words, arena, &options, &err);                         \
+        parse((char *const *)words);                                                                                   \
     })
 
 START_TEST(forms_of_a_value)
@@ -151,7 +149,7 @@ START_TEST(many_options)
     ck_assert_ptr_nonnull(words);
     for (int i = 0; i < MANY; i++)
         words[i] = (char *)"-qv";
-    ck_assert_int_eq(tc_options_parse(table, TC_COUNT(table), words, arena, &options, &err), 0);
+    ck_assert_int_eq(parse(words), 0);
     ck_assert_uint_eq(options.count, 2 * MANY);
     free(words);
 }
@@ -193,27 +191,8 @@ END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("options");
-    Suite *suite = suite_create("options");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, forms_of_a_value);
-    tcase_add_test(tests, values_that_look_like_options);
-    tcase_add_test(tests, end_of_options);
-    tcase_add_test(tests, joined_short_options);
-    tcase_add_test(tests, optional_values);
-    tcase_add_test(tests, errors_name_the_place);
-    tcase_add_test(tests, parsing_goes_on_after_an_error);
-    tcase_add_test(tests, many_options);
-    tcase_add_test(tests, applying_keeps_the_order);
-    tcase_add_test(tests, applying_names_the_option);
-    tcase_add_test(tests, the_last_value_counts);
-    suite_add_tcase(suite, tests);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(unit_suite("options", forms_of_a_value, values_that_look_like_options, end_of_options,
+                               joined_short_options, optional_values, errors_name_the_place,
+                               parsing_goes_on_after_an_error, many_options, applying_keeps_the_order,
+                               applying_names_the_option, the_last_value_counts, NULL));
 }
