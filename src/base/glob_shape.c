@@ -36,6 +36,13 @@ uint64_t tc_text_traits(const char *text, size_t length)
     return traits;
 }
 
+/* An escaped byte that would join the bytes before it to one character, when the backslash is gone: such a pattern
+ * matches no text, and its literal must not be taken for a path. */
+static bool escapes_half(const char *bytes, struct token token)
+{
+    return token.skip > 0 && token.length == 2 && ((unsigned char)bytes[1] & 0xc0) == 0x80;
+}
+
 enum tc_glob_shape tc_glob_classify(const char *pattern, size_t pattern_length, char *literal, size_t *literal_length)
 {
     struct pattern parsed = {pattern, pattern_length, NONE};
@@ -46,7 +53,7 @@ enum tc_glob_shape tc_glob_classify(const char *pattern, size_t pattern_length, 
     for (size_t at = 0; at < pattern_length;) {
         struct token token = token_read(&parsed, at);
 
-        if (token.kind != TOKEN_LITERAL) {
+        if (token.kind != TOKEN_LITERAL || escapes_half(pattern + at, token)) {
             bool everything = token.kind == TOKEN_DEEP && at + token.length == pattern_length;
 
             shape = !everything ? TC_GLOB_OTHER : at == 0 ? TC_GLOB_ALL : last == '/' ? TC_GLOB_SUBTREE : TC_GLOB_OTHER;

@@ -181,6 +181,7 @@ START_TEST(test_classify)
         {"ab?", "ab", TC_GLOB_OTHER},
         {"ab[c]", "ab", TC_GLOB_OTHER},
         {"a/*/**", "a/", TC_GLOB_OTHER},
+        {"\xda\\\xa5", "\xda", TC_GLOB_OTHER}, /* two halves that the backslash keeps apart are no path */
     };
 
     for (size_t i = 0; i < TC_COUNT(cases); i++) {
