@@ -34,7 +34,8 @@ struct tc_fact_path {
     bool idmappable;              /* an id-mapped mount of it can be made (meaningful for root only) */
     const char *position;         /* "MAJOR:MINOR PATH": where it lies in its file system, equal for every bind of it */
     const char *const *submounts; /* canonical paths of mounts below it, NULL-terminated */
-    const char *const *submount_positions; /* their positions, in the same order */
+    const char *const *submount_positions;   /* their positions, in the same order */
+    const char *const *submount_filesystems; /* and their types */
 };
 
 /* One entry of the root file system that becomes part of the cell's tree. */
@@ -57,9 +58,11 @@ struct tc_facts {
     gid_t gid;
     bool root;
     const char *home;           /* the caller's home directory, canonical, or NULL */
-    const char *directory;      /* current directory, canonical */
+    const char *directory;      /* current directory, canonical, or NULL when it is gone */
     const char *const *environ; /* the caller's environment block, NULL-terminated */
     const char *timezone;       /* value for TZ, or NULL */
+    bool stdin_terminal;        /* the caller's stdin is a terminal */
+    const char *resolv_conf;    /* --net host: content of the host's resolver configuration, or NULL */
 
     unsigned landlock_abi; /* 0: none */
     bool proc_visible;     /* a new procfs may be mounted in a user namespace */
@@ -85,7 +88,9 @@ struct tc_facts {
     const char *program_given; /* argv[0] looked up in the cell's PATH: absolute path in the cell, or NULL: not found */
     const char *program_real;  /* the same with links resolved in the cell's tree */
     const char *const *protect; /* canonical host paths that must not be writable in the cell: toolcell, policy files,
-                                   caches, state, configuration; NULL-terminated */
+                                   caches, state, configuration; NULL-terminated. What does not exist yet is
+                                   canonical up to its deepest directory that does */
+    const char *const *protect_positions; /* their positions, in the same order */
 };
 
 /**

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/analyse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/path.h"
+
+/*
+ * Theory of operation
+ *
+ * A pattern and a region are compared by prefixes. Two questions are asked of
+ * each rule, in the order in which rules decide: may it match anything in the
+ * region, and does it match everything there? The first is answered yes when
+ * in doubt, the second no. So the set of effects that may come out is never
+ * too small: a single effect is a proof, several are the absence of one.
+ *
+ * A region is judged in two parts. Its root is one path, for which matching is
+ * exact. What lies below is compared by prefixes. Reading and executing do not
+ * apply to a root that is a directory; listing matches with and without a
+ * trailing slash, writing covers the root's own metadata.
+ *
+ * The answers of a project's policy are combined with the operator's: the
+ * stricter counts, and where the project has no matching rule it has no say.
+ */
+
+struct pattern {
+    const struct tc_rule *rule;
+    enum tc_glob_shape shape;
+    const char *literal; /* unescaped: the whole, the tree, or what stands before the first wildcard */
+    size_t literal_length;
+};
+
+struct patterns {
+    const struct pattern *list;
+    size_t count;
+};
+
+struct tc_analysis {
+    struct tc_arena *arena;
+    struct patterns rules, project;
+};
+
+static int take_apart(struct tc_arena *arena, const struct tc_ruleset *rules, struct patterns *ret)
+{
+    struct pattern *list = tc_arena_array(arena, rules->rule_count + 1, sizeof(*list));
+
+    if (list == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < rules->rule_count; i++) {
+        const struct tc_rule *rule = &rules->rules[i];
+        char *literal = tc_arena_alloc(arena, rule->pattern_length + 1);
+
+        if (literal == NULL)
+            return -ENOMEM;
+        list[i].rule = rule;
+        list[i].shape = tc_glob_classify(rule->pattern, rule->pattern_length, literal, &list[i].literal_length);
+        list[i].literal = literal;
+    }
+    *ret = (struct patterns){.list = list, .count = rules->rule_count};
+    return 0;
+}
+
+struct tc_analysis *tc_analysis_new(struct tc_arena *arena, const struct tc_ruleset *rules)
+{
+    struct tc_analysis *analysis = tc_arena_alloc(arena, sizeof(*analysis));
+
+    if (analysis == NULL)
+        return NULL;
+    analysis->arena = arena;
+    if (take_apart(arena, rules, &analysis->rules) < 0 ||
+        (rules->project != NULL && take_apart(arena, rules->project, &analysis->project) < 0))
+        return NULL;
+    return analysis;
+}
+
+/* text lies strictly below tree: it continues with a slash. An empty tree is the root of absolute paths. */
+static bool strictly_below(const char *text, const char *tree, size_t tree_length)
+{
+    return strncmp(text, tree, tree_length) == 0 && text[tree_length] == '/';
+}
+
+/* As strictly_below() for a root of relative paths, which is the empty text and has everything but itself below it. */
+static bool inside(const char *text, const char *root)
+{
+    return root[0] == '\0' ? text[0] != '\0' : strictly_below(text, root, strlen(root));
+}
+
+static bool same_or_inside(const char *text, const char *root)
+{
+    return strcmp(text, root) == 0 || inside(text, root);
+}
+
+/* May the pattern match something strictly below root? */
+static bool may_match_below(const struct pattern *pattern, const char *root)
+{
+    const char *literal = pattern->literal;
+    size_t root_length = strlen(root);
+
+    switch (pattern->shape) {
+    case TC_GLOB_ALL:
+        return true;
+    case TC_GLOB_LITERAL:
+        return inside(literal, root);
+    case TC_GLOB_SUBTREE:
+        return same_or_inside(literal, root) || same_or_inside(root, literal);
+    case TC_GLOB_OTHER:
+        break;
+    }
+    /* Matching texts begin with the literal, texts below with root and a slash: one must be a prefix of the other. */
+    if (pattern->literal_length <= root_length)
+        return strncmp(literal, root, pattern->literal_length) == 0;
+    return root_length == 0 || strictly_below(literal, root, root_length);
+}
+
+/* Does the pattern match everything strictly below root? */
+static bool covers_below(const struct pattern *pattern, const char *root)
+{
+    if (pattern->shape == TC_GLOB_ALL)
+        return true;
+    return pattern->shape == TC_GLOB_SUBTREE &&
+           (strcmp(root, pattern->literal) == 0 || strictly_below(root, pattern->literal, pattern->literal_length));
+}
+
+static bool matches_point(const struct pattern *pattern, const char *text, enum tc_operation operation, bool directory,
+                          char *scratch)
+{
+    size_t length = strlen(text);
+
+    if (tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, text, length))
+        return true;
+    if (operation != TC_OP_LIST || !directory)
+        return false;
+    memcpy(scratch, text, length);
+    scratch[length] = '/';
+    return tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, scratch, length + 1);
+}
+
+/* Everything the pattern can match lies in one of the holes. */
+static bool confined(const struct pattern *pattern, const char *anchor, const char *const *holes)
+{
+    for (; holes != NULL && *holes != NULL; holes++) {
+        const char *hole = pattern->rule->absolute ? *holes : tc_path_relative(*holes, anchor);
+
+        if (hole == NULL || hole[0] == '\0')
+            continue;
+        if (pattern->shape == TC_GLOB_OTHER ? strictly_below(pattern->literal, hole, strlen(hole))
+                                            : pattern->shape != TC_GLOB_ALL && same_or_inside(pattern->literal, hole))
+            return true;
+    }
+    return false;
+}
+
+/* One question about one region. */
+struct query {
+    const struct tc_region *region;
+    enum tc_operation operation;
+    const char *const *holes;
+    char *scratch; /* room for the target and a slash */
+};
+
+struct match {
+    bool may, all;
+};
+
+/* Compare with one text of the region's root: absolute, or relative to an anchor. */
+static void match_root(const struct query *query, const struct pattern *pattern, const char *root, bool point,
+                       struct match *ret)
+{
+    if (point) {
+        if (matches_point(pattern, root, query->operation, !query->region->file, query->scratch))
+            ret->may = ret->all = true;
+        return;
+    }
+    ret->may = ret->may || may_match_below(pattern, root);
+    ret->all = ret->all || covers_below(pattern, root);
+}
+
+static struct match match_rule(const struct query *query, const struct pattern *pattern, bool point)
+{
+    const char *const *anchors = query->region->anchors;
+    struct match match = {0};
+
+    if (pattern->rule->absolute) {
+        /* "/" is the empty text before the slash of everything below it; as a point it is itself. */
+        const char *root = !point && strcmp(query->region->target, "/") == 0 ? "" : query->region->target;
+
+        if (!confined(pattern, NULL, query->holes))
+            match_root(query, pattern, root, point, &match);
+        return match;
+    }
+    for (; anchors != NULL && *anchors != NULL; anchors++)
+        if (!confined(pattern, *anchors, query->holes))
+            match_root(query, pattern, tc_path_relative(query->region->target, *anchors), point, &match);
+    return match;
+}
+
+/* What one ruleset says, before it is combined. */
+struct answer {
+    unsigned effects;
+    bool silent; /* in part of the region no rule matches */
+    enum tc_effect final;
+};
+
+#define NO_SAY TC_ALLOW /* a project without a matching rule: combining with allow changes nothing */
+
+static struct answer ask_part(const struct query *query, const struct patterns *patterns, bool point,
+                              enum tc_effect fallback)
+{
+    struct answer answer = {.effects = 0, .silent = true, .final = fallback};
+
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct pattern *pattern = &patterns->list[i];
+        struct match match;
+
+        if (!(pattern->rule->operations & TC_OP_BIT(query->operation)))
+            continue;
+        match = match_rule(query, pattern, point);
+        if (match.may)
+            answer.effects |= TC_EFFECT_BIT(pattern->rule->effect);
+        if (match.all) {
+            answer.silent = false;
+            answer.final = pattern->rule->effect;
+            break;
+        }
+    }
+    if (answer.silent)
+        answer.effects |= TC_EFFECT_BIT(fallback);
+    return answer;
+}
+
+static enum tc_effect stricter(enum tc_effect a, enum tc_effect b)
+{
+    return a > b ? a : b;
+}
+
+static unsigned combine_effects(unsigned a, unsigned b)
+{
+    unsigned result = 0;
+
+    for (enum tc_effect x = TC_ALLOW; x <= TC_DENY; x++)
+        for (enum tc_effect y = TC_ALLOW; y <= TC_DENY; y++)
+            if ((a & TC_EFFECT_BIT(x)) && (b & TC_EFFECT_BIT(y)))
+                result |= TC_EFFECT_BIT(stricter(x, y));
+    return result;
+}
+
+static struct answer judge_part(const struct tc_analysis *analysis, const struct query *query, bool point)
+{
+    enum tc_effect fallback = query->region->fallback[query->operation];
+    struct answer own = ask_part(query, &analysis->rules, point, fallback);
+    struct answer project = ask_part(query, &analysis->project, point, NO_SAY);
+
+    own.effects = combine_effects(own.effects, project.effects);
+    own.final = stricter(own.final, project.final);
+    return own;
+}
+
+/* Whether the region's root itself is judged for an operation. */
+static bool root_counts(const struct query *query)
+{
+    if (query->region->file)
+        return query->operation != TC_OP_LIST;
+    return query->operation != TC_OP_READ && query->operation != TC_OP_EXECUTE;
+}
+
+/* Collect the rules that speak about the region and would make it uneven. */
+static int collect_partial(const struct tc_analysis *analysis, const struct query *query,
+                           const struct patterns *patterns, struct tc_verdict *verdict)
+{
+    const struct tc_rule **list =
+        tc_arena_array(analysis->arena, verdict->partial_count + patterns->count + 1, sizeof(*list));
+
+    if (list == NULL)
+        return -ENOMEM;
+    if (verdict->partial_count > 0)
+        memcpy(list, verdict->partial, verdict->partial_count * sizeof(*list));
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct pattern *pattern = &patterns->list[i];
+        bool may = false, all = false;
+
+        if (!(pattern->rule->operations & TC_OP_BIT(query->operation)))
+            continue;
+        if (!query->region->file) {
+            struct match below = match_rule(query, pattern, false);
+
+            may = below.may;
+            all = below.all;
+        }
+        if (!may && root_counts(query))
+            may = match_rule(query, pattern, true).may;
+        if (may && (pattern->rule->effect != verdict->final || pattern->rule->effect == TC_ASK))
+            list[verdict->partial_count++] = pattern->rule;
+        if (all)
+            break;
+    }
+    verdict->partial = list;
+    return 0;
+}
+
+static bool is_single(unsigned effects)
+{
+    return (effects & (effects - 1)) == 0;
+}
+
+int tc_analysis_judge(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
+                      const char *const *holes, struct tc_verdict *ret)
+{
+    struct query query = {.region = region, .operation = operation, .holes = holes};
+    int result = 0;
+
+    *ret = (struct tc_verdict){.final = region->fallback[operation]};
+    if ((query.scratch = tc_arena_alloc(analysis->arena, strlen(region->target) + 2)) == NULL)
+        return -ENOMEM;
+    if (root_counts(&query)) {
+        struct answer root = judge_part(analysis, &query, true);
+
+        ret->effects |= root.effects;
+        ret->final = root.final;
+    }
+    if (!region->file) {
+        struct answer below = judge_part(analysis, &query, false);
+
+        ret->effects |= below.effects;
+        ret->final = below.final;
+    }
+    if (is_single(ret->effects) && ret->effects != TC_EFFECT_BIT(TC_ASK))
+        return 0;
+    result = collect_partial(analysis, &query, &analysis->rules, ret);
+    return result < 0 ? result : collect_partial(analysis, &query, &analysis->project, ret);
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Keep the outermost trees of a sorted list. "/a-b" sorts between "/a" and "/a/b", so all kept ones are asked. */
+static size_t keep_outermost(const char **list, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool covered = false;
+
+        for (size_t k = 0; k < kept && !covered; k++)
+            covered = tc_path_below(list[i], list[k]);
+        if (!covered)
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* The absolute path of a rule's literal tree inside the region, or NULL. Text with "." or ".." or empty components
+ * names nothing. */
+static int literal_root(const struct tc_analysis *analysis, const struct tc_region *region,
+                        const struct pattern *pattern, const char **ret)
+{
+    char *path, *clean;
+
+    *ret = NULL;
+    if (pattern->rule->effect != TC_ALLOW || !(pattern->rule->operations & TC_OP_BIT(TC_OP_READ)) ||
+        (pattern->shape != TC_GLOB_LITERAL && pattern->shape != TC_GLOB_SUBTREE) || pattern->literal_length == 0 ||
+        strlen(pattern->literal) != pattern->literal_length)
+        return 0;
+    path = pattern->rule->absolute ? tc_arena_string(analysis->arena, pattern->literal)
+                                   : tc_arena_printf(analysis->arena, "%s/%s", region->target, pattern->literal);
+    clean = path == NULL ? NULL : tc_path_clean(analysis->arena, "/", path);
+    if (clean == NULL)
+        return -ENOMEM;
+    if (strcmp(path, clean) == 0 && inside(path, region->target))
+        *ret = path;
+    return 0;
+}
+
+int tc_analysis_roots(const struct tc_analysis *analysis, const struct tc_region *region, size_t limit,
+                      const char *const **ret)
+{
+    const struct patterns *patterns = &analysis->rules;
+    const char **list = tc_arena_array(analysis->arena, limit + 1, sizeof(*list));
+    size_t count = 0;
+
+    if (list == NULL)
+        return -ENOMEM;
+    *ret = list;
+    for (size_t i = 0; i < patterns->count; i++) {
+        const char *root;
+        int result = literal_root(analysis, region, &patterns->list[i], &root);
+
+        if (result < 0)
+            return result;
+        if (root == NULL)
+            continue;
+        if (count == limit) { /* too many to be worth a mount each */
+            list[0] = NULL;
+            return 0;
+        }
+        list[count++] = root;
+    }
+    if (count > 1)
+        qsort(list, count, sizeof(*list), compare_text);
+    count = keep_outermost(list, count);
+    list[count] = NULL;
+    return 0;
+}

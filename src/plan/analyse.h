@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_PLAN_ANALYSE_H
+#define TC_PLAN_ANALYSE_H
+
+/*
+ * What a ruleset says about whole regions of the cell's tree, without matching
+ * a single file: the proof that a mount can be enforced by the kernel alone.
+ * Pure.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plan/facts.h"
+#include "policy/ruleset.h"
+
+/* A set of effects that may come out: bit per enum tc_effect. */
+#define TC_EFFECT_BIT(effect) (1u << (effect))
+
+/* A ruleset with its patterns taken apart once. */
+struct tc_analysis;
+
+/** Take a ruleset (borrowed, and its project's) apart. NULL when out of memory. */
+struct tc_analysis *tc_analysis_new(struct tc_arena *arena, const struct tc_ruleset *rules);
+
+/* A directory tree (or one file) of the cell, and what decides where no rule does. */
+struct tc_region {
+    const char *target;         /* absolute, clean */
+    const char *const *anchors; /* targets of the data mounts that contain it, NULL-terminated; none: absolute rules
+                                   only */
+    bool file;                  /* it is one file, nothing lies below */
+    enum tc_effect fallback[TC_OP_COUNT];
+};
+
+/* What the rules say about one operation in a region. */
+struct tc_verdict {
+    unsigned effects;                     /* everything that may come out somewhere in it */
+    enum tc_effect final;                 /* what the first rule that covers all of it says, else the fallback */
+    const struct tc_rule *const *partial; /* rules that speak about a part of it and differ from final, or ask */
+    size_t partial_count;
+};
+
+/**
+ * Judge a region.
+ * @param holes  absolute paths of trees that are left out of it, NULL-terminated, or NULL
+ * @return 0 or -ENOMEM
+ */
+int tc_analysis_judge(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
+                      const char *const *holes, struct tc_verdict *ret);
+
+/**
+ * The literal trees inside a region that some rule allows to read: what could be granted by itself when everything
+ * around is denied. Outermost only, sorted; NULL-terminated absolute paths; at most limit of them, else an empty list.
+ * @return 0 or -ENOMEM
+ */
+int tc_analysis_roots(const struct tc_analysis *analysis, const struct tc_region *region, size_t limit,
+                      const char *const **ret);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/data.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+/* The operations a floor can grant, and what grants them. */
+static const struct {
+    enum tc_operation operation;
+    unsigned access;
+} granted[] = {
+    {TC_OP_READ, TC_ACCESS_READ},
+    {TC_OP_LIST, TC_ACCESS_LIST},
+    {TC_OP_WRITE, TC_ACCESS_WRITE},
+    {TC_OP_EXECUTE, TC_ACCESS_EXECUTE},
+};
+
+#define OPERATIONS TC_COUNT(granted)
+
+static bool is_data(const struct tc_place *place)
+{
+    return place->source != NULL && place->mode != TC_MODE_TOOLS;
+}
+
+int tc_data_region(struct tc_arena *arena, const struct tc_layout *layout, const struct tc_place *place,
+                   struct tc_region *ret)
+{
+    const char **anchors = tc_arena_array(arena, layout->count + 1, sizeof(*anchors));
+    size_t count = 0;
+
+    if (anchors == NULL)
+        return -ENOMEM;
+    if (is_data(place))
+        for (size_t i = 0; i < layout->count; i++)
+            if (is_data(&layout->places[i]) && tc_path_below(place->target, layout->places[i].target))
+                anchors[count++] = layout->places[i].target;
+    *ret = (struct tc_region){.target = place->target, .anchors = anchors};
+    ret->file = place->source != NULL && place->source->kind == TC_FILE_REGULAR;
+    for (int operation = 0; operation < TC_OP_COUNT; operation++)
+        ret->fallback[operation] = is_data(place) ? TC_DENY : TC_ALLOW;
+    if (place->source != NULL && place->mode == TC_MODE_TOOLS)
+        ret->fallback[TC_OP_WRITE] = TC_DENY;
+    return 0;
+}
+
+static bool is_writable(const struct tc_place *place)
+{
+    return place->mode == TC_MODE_RW;
+}
+
+/* What all four operations come to in one region. */
+struct judgement {
+    struct tc_verdict verdict[OPERATIONS];
+    bool even; /* each is allowed everywhere or denied everywhere */
+    unsigned access;
+};
+
+static int judge_all(const struct tc_analysis *analysis, const struct tc_region *region, bool writable,
+                     const char *const *holes, struct judgement *ret)
+{
+    *ret = (struct judgement){.even = true};
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        struct tc_verdict *verdict = &ret->verdict[i];
+        int result;
+
+        if (granted[i].operation == TC_OP_WRITE && !writable) {
+            *verdict = (struct tc_verdict){.effects = TC_EFFECT_BIT(TC_DENY), .final = TC_DENY};
+            continue;
+        }
+        result = tc_analysis_judge(analysis, region, granted[i].operation, holes, verdict);
+        if (result < 0)
+            return result;
+        if (verdict->effects == TC_EFFECT_BIT(TC_ALLOW))
+            ret->access |= granted[i].access;
+        else if (verdict->effects != TC_EFFECT_BIT(TC_DENY) && verdict->effects != 0)
+            ret->even = false;
+    }
+    return 0;
+}
+
+int tc_data_roots(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
+                  const struct tc_place *place, const char *const **ret, struct tc_error *err)
+{
+    static const char *const none[] = {NULL};
+    struct tc_region region;
+    struct tc_verdict around;
+    int result;
+
+    *ret = none;
+    if (!is_data(place) || place->source->kind != TC_FILE_DIRECTORY)
+        return 0;
+    if ((result = tc_data_region(arena, layout, place, &region)) < 0 ||
+        (result = tc_analysis_roots(analysis, &region, TC_DATA_ROOTS, ret)) < 0 ||
+        (result = tc_analysis_judge(analysis, &region, TC_OP_READ, *ret, &around)) < 0)
+        return tc_error_set(err, result, "%s: compare with the rules", place->target);
+    if (around.effects != TC_EFFECT_BIT(TC_DENY)) /* a union of subtrees is impossible: nothing to look at */
+        *ret = none;
+    return 0;
+}
+
+/* Judge one literal tree. *ret_fits is false when it cannot be granted by a mount of its own. */
+static int judge_root(const struct tc_analysis *analysis, const struct tc_region *mount, bool writable,
+                      struct tc_data_root *root, bool *ret_fits)
+{
+    struct tc_region region = *mount;
+    struct judgement judgement;
+    int result;
+
+    region.target = root->target;
+    region.file = root->source->kind == TC_FILE_REGULAR;
+    result = judge_all(analysis, &region, writable, NULL, &judgement);
+    if (result < 0)
+        return result;
+    root->access = judgement.access;
+    *ret_fits = judgement.even && (root->access & TC_ACCESS_READ) && (region.file || (root->access & TC_ACCESS_LIST));
+    /* What may be created but is not there has no mount to be created in. */
+    if (root->source->kind == TC_FILE_NONE)
+        *ret_fits = *ret_fits && !(root->access & TC_ACCESS_WRITE);
+    else if (root->source->kind != TC_FILE_DIRECTORY && root->source->kind != TC_FILE_REGULAR)
+        *ret_fits = false;
+    return 0;
+}
+
+/* The roots the facts have looked at, as a list of root structures and one of holes. */
+static int collect_roots(struct tc_arena *arena, const struct tc_place *place, const struct tc_facts *facts,
+                         struct tc_data_root **ret_roots, const char ***ret_holes, size_t *ret_count)
+{
+    struct tc_data_root *roots = tc_arena_array(arena, facts->subtree_count + 1, sizeof(*roots));
+    const char **holes = tc_arena_array(arena, facts->subtree_count + 1, sizeof(*holes));
+    size_t count = 0;
+
+    if (roots == NULL || holes == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < facts->subtree_count; i++) {
+        if (facts->subtrees[i].mount != place->index)
+            continue;
+        holes[count] = tc_path_clean(arena, place->target, facts->subtrees[i].relative);
+        if (holes[count] == NULL)
+            return -ENOMEM;
+        roots[count].target = holes[count];
+        roots[count].source = &facts->subtrees[i].path;
+        count++;
+    }
+    *ret_roots = roots;
+    *ret_holes = holes;
+    *ret_count = count;
+    return 0;
+}
+
+/* Is the mount a union of subtrees, with nothing allowed around them? */
+static int judge_union(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
+                       const struct tc_place *place, const struct tc_facts *facts, struct tc_data_verdict *ret,
+                       bool *ret_fits)
+{
+    struct judgement around;
+    struct tc_data_root *roots;
+    const char **holes;
+    size_t count, kept = 0;
+    int result = collect_roots(arena, place, facts, &roots, &holes, &count);
+
+    *ret_fits = false;
+    if (result < 0 || count == 0)
+        return result;
+    result = judge_all(analysis, region, is_writable(place), holes, &around);
+    if (result < 0 || !around.even || around.access != 0)
+        return result;
+    for (size_t i = 0; i < count; i++) {
+        bool fits;
+
+        result = judge_root(analysis, region, is_writable(place), &roots[i], &fits);
+        if (result < 0 || !fits)
+            return result;
+        if (roots[i].source->kind != TC_FILE_NONE)
+            roots[kept++] = roots[i];
+    }
+    *ret = (struct tc_data_verdict){.way = TC_WAY_STATIC, .roots = roots, .root_count = kept};
+    *ret_fits = true;
+    return 0;
+}
+
+static bool is_listed(const struct tc_rule *const *list, size_t count, const struct tc_rule *rule)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == rule)
+            return true;
+    return false;
+}
+
+/* Each rule that makes the region uneven, once. Rules come in the same order for every operation, so comparing with
+ * the list so far is short in practice. */
+static int collect_needs(struct tc_arena *arena, const struct judgement *judgement, struct tc_data_verdict *ret)
+{
+    const struct tc_rule **list;
+    size_t most = 1, count = 0;
+
+    for (size_t i = 0; i < OPERATIONS; i++)
+        most += judgement->verdict[i].partial_count;
+    if ((list = tc_arena_array(arena, most, sizeof(*list))) == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (size_t k = 0; k < judgement->verdict[i].partial_count; k++)
+            if (!is_listed(list, count, judgement->verdict[i].partial[k]))
+                list[count++] = judgement->verdict[i].partial[k];
+    ret->needs = list;
+    ret->need_count = count;
+    ret->why = "the rules cover what lies in the mount, but not its root directory itself";
+    return 0;
+}
+
+static int fall_back(struct tc_arena *arena, const struct judgement *judgement, struct tc_data_verdict *ret)
+{
+    *ret = (struct tc_data_verdict){.way = TC_WAY_MEDIATED, .whole = true};
+    for (size_t i = 0; i < OPERATIONS; i++)
+        if (judgement->verdict[i].final == TC_ALLOW && judgement->verdict[i].effects != 0)
+            ret->access |= granted[i].access;
+    return collect_needs(arena, judgement, ret);
+}
+
+int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
+                  const struct tc_place *place, const struct tc_facts *facts, bool skeleton,
+                  struct tc_data_verdict *ret, struct tc_error *err)
+{
+    struct tc_region region;
+    struct judgement whole;
+    bool fits = false;
+    int result;
+
+    if ((result = tc_data_region(arena, layout, place, &region)) == 0 &&
+        (result = judge_all(analysis, &region, is_writable(place), NULL, &whole)) == 0) {
+        if (whole.even && (whole.access != 0 || skeleton)) {
+            *ret = (struct tc_data_verdict){.way = TC_WAY_STATIC, .whole = whole.access != 0, .access = whole.access};
+            return 0;
+        }
+        if (skeleton && is_data(place))
+            result = judge_union(arena, analysis, &region, place, facts, ret, &fits);
+        if (result == 0 && !fits)
+            result = fall_back(arena, &whole, ret);
+    }
+    return result < 0 ? tc_error_set(err, result, "%s: compare with the rules", place->target) : 0;
+}

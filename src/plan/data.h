@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_PLAN_DATA_H
+#define TC_PLAN_DATA_H
+
+/*
+ * How one declared mount can be enforced: as a whole, as a union of subtrees,
+ * or only by a broker. Pure.
+ */
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plan/analyse.h"
+#include "plan/facts.h"
+#include "plan/layout.h"
+#include "plan/plan.h"
+
+/* Most literal trees of one mount that are granted one by one; more are left to a broker. */
+#define TC_DATA_ROOTS 32
+
+/* One tree that is granted by itself. */
+struct tc_data_root {
+    const char *target; /* absolute, in the cell */
+    const struct tc_fact_path *source;
+    unsigned access; /* TC_ACCESS_* */
+};
+
+struct tc_data_verdict {
+    enum tc_way way;
+    bool whole;      /* the mount is attached as a whole; else a skeleton with the roots, maybe none */
+    unsigned access; /* whole: what is granted. MEDIATED: what the last catch-all rules allow */
+    const struct tc_data_root *roots;
+    size_t root_count;
+    const struct tc_rule *const *needs; /* MEDIATED: the rules that are why */
+    size_t need_count;
+    const char *why; /* MEDIATED without a rule: one clause */
+};
+
+/** The region a place stands for; anchors and all in the arena. */
+int tc_data_region(struct tc_arena *arena, const struct tc_layout *layout, const struct tc_place *place,
+                   struct tc_region *ret);
+
+/** Absolute cell paths of the literal trees whose sources the facts should look at; NULL-terminated, maybe empty. */
+int tc_data_roots(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
+                  const struct tc_place *place, const char *const **ret, struct tc_error *err);
+
+/** Decide how a place with a source is enforced.
+ *  @param skeleton  a private skeleton may stand at its target (it does not lie in something writable) */
+int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
+                  const struct tc_place *place, const struct tc_facts *facts, bool skeleton,
+                  struct tc_data_verdict *ret, struct tc_error *err);
+
+#endif

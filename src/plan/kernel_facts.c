@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/kernel_facts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/landlock.h"
+#include "kernel/mount.h"
+#include "kernel/openat2.h"
+#include "kernel/userns.h"
+
+unsigned tc_kernel_landlock_abi(void)
+{
+    int abi = tc_landlock_abi();
+
+    return abi < 0 ? 0 : (unsigned)abi;
+}
+
+static ssize_t read_small(const char *path, char *text, size_t size)
+{
+    tc_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+    if (length >= 0)
+        text[length] = '\0';
+    return length;
+}
+
+bool tc_kernel_overlay(void)
+{
+    char text[8192];
+
+    return read_small("/proc/filesystems", text, sizeof(text)) >= 0 && strstr(text, "\toverlay\n") != NULL;
+}
+
+/* File systems that allow it since Linux 5.12 to 5.15 (FS_ALLOW_IDMAP), as long as the caller has power over them,
+ * which it has for certain in the first user namespace only. */
+static bool is_known_idmappable(const struct tc_fact_path *path)
+{
+    static const char *const known[] = {"ext4", "xfs", "btrfs", NULL};
+    static const char whole[] = "         0          0 4294967295\n";
+    char map[256];
+
+    if (path->submounts == NULL || path->submounts[0] != NULL)
+        return false;
+    for (const char *const *name = known; *name != NULL; name++)
+        if (strcmp(path->filesystem, *name) == 0)
+            return read_small("/proc/self/uid_map", map, sizeof(map)) >= 0 && strcmp(map, whole) == 0;
+    return false;
+}
+
+bool tc_kernel_idmappable(const struct tc_fact_path *path)
+{
+    static const struct tc_id_range one = {.inside = 0, .outside = 1, .count = 1};
+    tc_auto_fd file = TC_NO_FD;
+    tc_auto_fd tree = TC_NO_FD;
+    tc_auto_fd mapping = TC_NO_FD;
+
+    if (geteuid() != 0 || path->canonical == NULL)
+        return false;
+    if (is_known_idmappable(path))
+        return true;
+    file = tc_openat2(AT_FDCWD, path->canonical, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    tree = file < 0 ? TC_NO_FD : tc_mount_copy(file);
+    mapping = tree < 0 ? TC_NO_FD : tc_userns_new(&one, 1, &one, 1);
+    return mapping >= 0 && tc_mount_change(tree, MOUNT_ATTR_IDMAP, true, mapping) == 0;
+}

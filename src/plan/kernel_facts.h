@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_PLAN_KERNEL_FACTS_H
+#define TC_PLAN_KERNEL_FACTS_H
+
+/*
+ * What the running kernel offers, found out by asking it.
+ */
+
+#include <stdbool.h>
+
+#include "plan/facts.h"
+
+/** The Landlock ABI, or 0 when there is none. */
+unsigned tc_kernel_landlock_abi(void);
+
+/** True when overlayfs is registered. */
+bool tc_kernel_overlay(void);
+
+/**
+ * True when an id-mapped mount of the directory tree can be made: tried on a detached copy that nobody sees.
+ * For root; false for everyone else.
+ */
+bool tc_kernel_idmappable(const struct tc_fact_path *path);
+
+#endif
