@@ -125,6 +125,12 @@ struct tc_degradation {
     const char *reason; /* one clause */
 };
 
+/* Why a plan that is only shown could not be run. */
+struct tc_refusal {
+    const char *message; /* one line */
+    const char *hint;    /* a remedy, or NULL */
+};
+
 struct tc_plan {
     struct tc_arena *arena;          /* owns everything here */
     char hash[TC_SHA256_HEX];        /* of the plan as encoded, facts included */
@@ -166,6 +172,8 @@ struct tc_plan {
     size_t enforcement_count;
     const struct tc_degradation *degraded;
     size_t degraded_count;
+    const struct tc_refusal *refusals; /* always empty in a plan made to be run */
+    size_t refusal_count;
     const struct tc_setting *labels;
     size_t label_count;
 };
