@@ -24,7 +24,8 @@ static void close_file(FILE **file)
 static int check_range(unsigned long long first, unsigned long long count)
 {
     /* 65536: ids of the system and of people; the end: (uid_t)-1 and what containers commonly use stay out. */
-    if (first < 65536 || count == 0 || first + count + TC_UIDLEASE_FOREIGN > UINT32_MAX)
+    if (first < 65536 || first > UINT32_MAX || count == 0 || count > UINT32_MAX ||
+        first + count + TC_UIDLEASE_FOREIGN > UINT32_MAX)
         return -EINVAL;
     return 0;
 }
@@ -41,6 +42,7 @@ int tc_uidlease_range(const char *path, struct tc_uid_range *ret)
     while (fgets(line, sizeof line, file) != NULL) {
         if (line[0] == '#' || line[0] == '\n')
             continue;
+        // NOLINTNEXTLINE(cert-err34-c) a number that overflows becomes the largest, which check_range() refuses
         if (sscanf(line, "%llu %llu %c", &first, &count, &rest) != 2 || check_range(first, count) < 0)
             return -EINVAL;
         *ret = (struct tc_uid_range){(uint32_t)first, (uint32_t)count};
