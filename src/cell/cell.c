@@ -186,7 +186,7 @@ static long await_report(int fd, struct tc_error *ret)
 
 static int await_execution(struct tc_launch *launch, struct tc_error *err)
 {
-    struct tc_error report;
+    struct tc_error report = {0};
     long r;
 
     if (launch->privileged) {

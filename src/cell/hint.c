@@ -37,15 +37,17 @@ void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
 {
     bool early = strcmp(err->stage, "namespaces") == 0 || strcmp(err->stage, "identity") == 0;
     bool refused = err->code == -EPERM || err->code == -EACCES;
+    bool namespaces =
+        strcmp(err->stage, "namespaces") == 0 && (refused || err->code == -ENOSPC || err->code == -EINVAL);
+    bool apparmor =
+        refused && !launch->privileged && setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == '1';
 
     if (err->hint[0] != '\0')
         return;
-    if (strcmp(err->stage, "namespaces") == 0 && (refused || err->code == -ENOSPC || err->code == -EINVAL))
+    if (namespaces || apparmor)
         tc_error_hint(err, "%s", namespace_hint(err->code));
     else if (early && refused && launch->privileged)
         tc_error_hint(err, "the host ids must exist in this user namespace: set a range of them in /etc/toolcell/uids");
-    else if (refused && !launch->privileged && setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == '1')
-        tc_error_hint(err, "%s", namespace_hint(err->code));
     else if (early && refused)
         tc_error_hint(err, "an outer container or a security module may forbid to write id maps");
     else if (err->code == -EMFILE)

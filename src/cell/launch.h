@@ -93,8 +93,8 @@ int tc_rules_enter(struct tc_child *child, struct tc_error *err);
 
 /* child.c */
 
-/** Run all stages. Returns only on failure, after reporting it. */
-int tc_child_main(void *launch);
+/** Run all stages of a struct tc_launch. Returns only on failure, after reporting it. */
+int tc_child_main(void *argument);
 
 /* hint.c */
 

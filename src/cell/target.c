@@ -124,7 +124,7 @@ int tc_target_point(struct tc_child *child, const struct tc_step *step, bool dir
     int fd;
 
     if (!(step->flags & TC_STEP_NESTED)) {
-        const char *name;
+        const char *name = "";
         tc_auto_fd parent = tc_target_parent(child, step, &name, err);
         int r;
 

@@ -55,7 +55,7 @@ static long set_streams(const int given[3])
 static long set_limit(const struct tc_exec_limit *limit)
 {
     struct rlimit wanted = {.rlim_cur = limit->soft, .rlim_max = limit->hard};
-    struct rlimit held;
+    struct rlimit held = {0};
     long r = tc_raw4(__NR_prlimit64, 0, limit->resource, 0, &held);
 
     if (r < 0)

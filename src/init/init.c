@@ -81,7 +81,7 @@ static void finish(struct state *state, int status)
 
     tc_raw2(__NR_kill, -1, SIGKILL);
     for (;;) {
-        int ended;
+        int ended = 0;
         long pid = tc_raw4(__NR_wait4, -1, &ended, __WALL, 0);
 
         if (pid < 0 && pid != -EINTR)
@@ -104,7 +104,7 @@ static void reap(struct state *state)
 
     tc_raw3(__NR_read, state->signals, &unused, sizeof unused);
     for (;;) {
-        int status;
+        int status = 0;
         long pid = tc_raw4(__NR_wait4, -1, &status, WNOHANG | __WALL, 0);
 
         if (pid <= 0)
@@ -148,7 +148,7 @@ static size_t receive(struct tc_init_request *request, int fds[EXEC_FDS])
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(EXEC_FDS * sizeof(int))];
-    } control;
+    } control = {0};
     struct iovec data = {.iov_base = request, .iov_len = sizeof *request};
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
@@ -172,7 +172,7 @@ static size_t receive(struct tc_init_request *request, int fds[EXEC_FDS])
 
 static void serve(struct state *state)
 {
-    struct tc_init_request request;
+    struct tc_init_request request = {0};
     int fds[EXEC_FDS];
     size_t count = receive(&request, fds);
 
