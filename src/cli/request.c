@@ -180,10 +180,10 @@ static int read_stdin(struct tc_invocation *call, const struct tc_json *json, co
     return 0;
 }
 
-/* Whole, and small enough for the difference to be seen. */
+/* Whole, and below 2^53, so that the difference can be seen. */
 static bool is_whole(double number)
 {
-    return number > -0x1p53 && number < 0x1p53 && number == (double)(int64_t)number;
+    return number > -9007199254740992.0 && number < 9007199254740992.0 && number == (double)(int64_t)number;
 }
 
 int tc_request_quantity(struct tc_invocation *call, const struct tc_json *json, const char **ret, struct tc_error *err)
