@@ -204,6 +204,7 @@ int tc_child_main(void *argument)
                              .ruleset = TC_NO_FD,
                              .root = TC_NO_FD,
                              .scratch = TC_NO_FD,
+                             .parent = TC_NO_FD,
                              .proc = TC_NO_FD};
     struct tc_error err = {0};
 

@@ -87,10 +87,8 @@ static int map_self(const struct tc_launch *launch, struct tc_error *err)
 {
     struct tc_id_range uid = {TC_CELL_UID, launch->host_uid, 1};
     struct tc_id_range gid = {TC_CELL_GID, launch->host_gid, 1};
-    int r = tc_userns_deny_setgroups();
+    int r = tc_userns_map(0, &uid, 1, &gid, 1);
 
-    if (r == 0)
-        r = tc_userns_map(0, &uid, 1, &gid, 1);
     return r < 0 ? tc_error_set(err, r, "map the calling user into the cell") : 0;
 }
 

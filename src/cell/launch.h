@@ -40,8 +40,11 @@ struct tc_child {
     int control, report, image;
     int ruleset; /* Landlock, or TC_NO_FD when the plan does without */
     int root;    /* the private tree */
-    int scratch; /* the scratch file system, attached at a hidden place while mounts are made */
-    int proc;    /* a procfs for settings of the namespaces, or TC_NO_FD */
+    int scratch; /* the scratch file system, attached below the private root, or TC_NO_FD */
+    int parent;  /* directory of the last target that something was made at; parent_path says which */
+    const char *parent_path;
+    size_t parent_length;
+    int proc; /* a procfs for settings of the namespaces, or TC_NO_FD */
     size_t own_count;
 };
 
@@ -58,10 +61,9 @@ int tc_identity_enter(struct tc_child *child, struct tc_error *err);
 
 /** Parent, privileged: open, check and copy every bind source while the rights of root are still there. */
 int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err);
-/** A detached copy of a step's source with all its attributes: the prepared one, or made now. Returns a descriptor. */
+/** A detached copy of a step's source with all its attributes: the prepared one, or made now. Returns a new descriptor,
+ *  or the prepared one: the child never closes either, execve does. */
 int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err);
-/** The host object a step names, verified to be the one the facts saw. Returns an O_PATH descriptor. */
-int tc_source_find(const struct tc_step *step, struct tc_error *err);
 /** MOUNT_ATTR_* for a step's flags. */
 unsigned tc_source_attributes(const struct tc_step *step);
 
@@ -69,10 +71,10 @@ unsigned tc_source_attributes(const struct tc_step *step);
 
 /** Note a file system as the cell's own, so that things may be created in it. */
 int tc_target_own(struct tc_child *child, int fd);
-/** Open the directory that holds a target, making missing parents in the cell's own file systems.
- *  ret_name points into target. Returns an O_PATH descriptor. */
+/** The directory that holds a target, in the cell's own file systems; missing parents are made.
+ *  ret_name points into target. Returns an O_PATH descriptor that belongs to child and is good until the next call. */
 int tc_target_parent(struct tc_child *child, const struct tc_step *step, const char **ret_name, struct tc_error *err);
-/** The mount point at a step's target: made unless the step is nested. Returns an O_PATH descriptor. */
+/** The mount point at a step's target: made unless the step is nested. Returns a new O_PATH descriptor. */
 int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err);
 
 /* tree.c */
@@ -86,7 +88,7 @@ int tc_tree_close(struct tc_child *child, struct tc_error *err);
 /* rules.c */
 
 /** Add the Landlock rule of an open file or directory; access is TC_ACCESS_*. */
-int tc_rules_allow(const struct tc_child *child, int fd, unsigned access);
+int tc_rules_allow(const struct tc_child *child, int fd, bool directory, unsigned access);
 /** Stages: an empty ruleset; entering it. */
 int tc_rules_begin(struct tc_child *child, struct tc_error *err);
 int tc_rules_enter(struct tc_child *child, struct tc_error *err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
@@ -23,19 +22,16 @@ static const struct {
     {TC_ACCESS_IOCTL, TC_LANDLOCK_IOCTL_DEV},
 };
 
-int tc_rules_allow(const struct tc_child *child, int fd, unsigned access)
+int tc_rules_allow(const struct tc_child *child, int fd, bool directory, unsigned access)
 {
     uint64_t rights = 0;
-    struct stat what;
 
     if (child->ruleset < 0 || access == 0)
         return 0;
-    if (fstat(fd, &what) < 0)
-        return -errno;
     for (size_t i = 0; i < TC_COUNT(meanings); i++)
         if (access & meanings[i].access)
             rights |= meanings[i].rights;
-    if (!S_ISDIR(what.st_mode))
+    if (!directory)
         rights &= TC_LANDLOCK_OF_FILES;
     return tc_landlock_allow(child->ruleset, fd, rights & tc_landlock_rights(child->plan->landlock_abi));
 }

@@ -20,7 +20,8 @@
  * the child as inherited descriptors.
  */
 
-int tc_source_find(const struct tc_step *step, struct tc_error *err)
+/* The host object a step names, verified to be the one the facts saw. */
+static int find(const struct tc_step *step, struct tc_error *err)
 {
     tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     struct stat what;
@@ -102,7 +103,7 @@ static int change(const struct tc_launch *launch, const struct tc_step *step, in
 
 static int copy(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
 {
-    tc_auto_fd found = tc_source_find(step, err);
+    tc_auto_fd found = find(step, err);
     tc_auto_fd mount = TC_NO_FD;
     int r;
 
@@ -133,10 +134,7 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
 
 int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err)
 {
-    int fd;
+    int prepared = launch->sources[step];
 
-    if (launch->sources[step] < 0)
-        return copy(launch, &launch->plan->steps[step], err);
-    fd = fcntl(launch->sources[step], F_DUPFD_CLOEXEC, 0);
-    return fd < 0 ? tc_error_set(err, -errno, "take the prepared mount") : fd;
+    return prepared >= 0 ? prepared : copy(launch, &launch->plan->steps[step], err);
 }

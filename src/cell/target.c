@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -89,51 +88,72 @@ static int open_directory(const struct tc_child *child, const char *path, size_t
     return tc_openat2(child->root, buffer, O_PATH | O_DIRECTORY, 0, LOOKUP);
 }
 
+static bool is_cached(const struct tc_child *child, const char *path, size_t length)
+{
+    return child->parent >= 0 && child->parent_length == length && memcmp(child->parent_path, path, length) == 0;
+}
+
+/* Neighbours in the plan share their directory more often than not. It cannot be hidden by a mount while it is kept:
+ * mounting on it would ask for its own parent first. */
+static int keep_parent(struct tc_child *child, const char *path, size_t length)
+{
+    int fd, r;
+
+    tc_cleanup_fd(&child->parent);
+    fd = open_directory(child, path, length);
+    if (fd < 0)
+        return fd;
+    child->parent = fd;
+    child->parent_path = path;
+    child->parent_length = length;
+    r = check_own(child, fd);
+    if (r < 0)
+        tc_cleanup_fd(&child->parent);
+    return r;
+}
+
 int tc_target_parent(struct tc_child *child, const struct tc_step *step, const char **ret_name, struct tc_error *err)
 {
     const char *slash = strrchr(step->target, '/');
-    tc_auto_fd directory = TC_NO_FD;
-    int r;
+    size_t length;
+    int r = 0;
 
     if (step->target[0] != '/' || slash[1] == '\0' || strlen(step->target) >= PATH_MAX)
         return tc_error_plain(err, -EINVAL, "'%s' is no target in the cell", step->target);
-    directory = open_directory(child, step->target, (size_t)(slash - step->target));
-    if (directory < 0)
-        return tc_error_set(err, directory, "reach the directory of '%s' in the cell", step->target);
-    r = check_own(child, directory);
+    length = (size_t)(slash - step->target);
+    if (!is_cached(child, step->target, length))
+        r = keep_parent(child, step->target, length);
+    if (r == -EXDEV)
+        return tc_error_plain(err, r, "'%s' lies in a tree of the host, where nothing is created", step->target);
     if (r < 0)
-        return tc_error_set(err, r, "'%s' lies in a tree of the host, where nothing is created", step->target);
+        return tc_error_set(err, r, "reach the directory of '%s' in the cell", step->target);
     *ret_name = slash + 1;
-    return tc_take_fd(&directory);
+    return child->parent;
 }
 
 static int make_point(int parent, const char *name, bool directory)
 {
-    int r;
+    unsigned flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (directory ? O_DIRECTORY : 0);
+    int r = directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
 
-    if (directory)
-        r = mkdirat(parent, name, 0755);
-    else
-        r = mknodat(parent, name, S_IFREG | 0444, 0);
-    return r < 0 && errno != EEXIST ? -errno : 0;
+    if (r == 0 || errno == EEXIST)
+        r = openat(parent, name, (int)flags);
+    return r < 0 ? -errno : r;
 }
 
 int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err)
 {
-    unsigned flags = O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0);
+    const char *name = "";
     int fd;
 
-    if (!(step->flags & TC_STEP_NESTED)) {
-        const char *name = "";
-        tc_auto_fd parent = tc_target_parent(child, step, &name, err);
-        int r;
-
-        if (parent < 0)
-            return parent;
-        r = make_point(parent, name, directory);
-        if (r < 0)
-            return tc_error_set(err, r, "make the mount point '%s' in the cell", step->target);
+    if (step->flags & TC_STEP_NESTED) {
+        tc_cleanup_fd(&child->parent);
+        fd = tc_openat2(child->root, step->target, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0, LOOKUP);
+        return fd < 0 ? tc_error_set(err, fd, "find the mount point '%s' in the cell", step->target) : fd;
     }
-    fd = tc_openat2(child->root, step->target, flags, 0, LOOKUP);
-    return fd < 0 ? tc_error_set(err, fd, "find the mount point '%s' in the cell", step->target) : fd;
+    fd = tc_target_parent(child, step, &name, err);
+    if (fd < 0)
+        return fd;
+    fd = make_point(fd, name, directory);
+    return fd < 0 ? tc_error_set(err, fd, "make the mount point '%s' in the cell", step->target) : fd;
 }

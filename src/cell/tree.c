@@ -2,46 +2,73 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
 #include "kernel/mount.h"
-#include "kernel/openat2.h"
-#include "kernel/proc.h"
 
 /*
  * The cell's tree, built from the plan's steps on one private tmpfs.
  *
- * The tmpfs is attached on top of "/": the process keeps resolving host paths,
+ * That tmpfs is attached on top of "/": the process keeps resolving host paths,
  * since its own root lies below, while the new tree is reached by descriptor
- * only. Two hidden directories exist while steps run: the scratch file system,
- * of which each SCRATCH step binds one directory, and the lower layer of an
- * overlay. (A detached mount can be copied from Linux 6.15 on only.) Both are
- * gone before the root is entered.
+ * only. A hidden directory carries the scratch file system, of which each
+ * SCRATCH step binds one directory and which holds the lower layers of
+ * overlays: a detached mount can be copied from Linux 6.15 on only. It is moved
+ * into the old tree at the end and goes with it, in one unmount; each unmount
+ * costs an RCU grace period.
  */
 
 #define SCRATCH_PLACE ".scratch"
-#define LOWER_PLACE ".lower"
-#define ROOT_SIZE "16m" /* directories and small files of the plan; read-only in the end */
+#define ROOT_SIZE (16u << 20) /* directories and small files of the plan; read-only in the end */
 
-static int attach_hidden(const struct tc_child *child, int mount, const char *name)
+static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
 {
-    tc_auto_fd point = TC_NO_FD;
+    char size_text[24], mode_text[8];
+    /* Size 0 would mean no limit to the kernel; without the option it is half of the memory. */
+    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}};
 
-    if (mkdirat(child->root, name, 0700) < 0)
-        return -errno;
-    point = openat(child->root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return point < 0 ? -errno : tc_mount_attach(mount, point);
+    snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
+    snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
+    return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 1 : 0), attributes);
 }
 
-static int detach_hidden(const struct tc_child *child, const char *name)
+static int begin_root(struct tc_child *child)
 {
-    if (fchdir(child->root) < 0 || umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+    tc_auto_fd top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    if (top < 0)
         return -errno;
-    return unlinkat(child->root, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+    child->root = new_tmpfs(ROOT_SIZE, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (child->root < 0)
+        return child->root;
+    r = tc_mount_attach(child->root, top);
+    return r < 0 ? r : tc_target_own(child, child->root);
+}
+
+static int begin_scratch(struct tc_child *child)
+{
+    tc_auto_fd place = TC_NO_FD;
+    int r;
+
+    child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (child->scratch < 0)
+        return child->scratch;
+    if (mkdirat(child->root, SCRATCH_PLACE, 0700) == 0)
+        place = openat(child->root, SCRATCH_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
+    return r < 0 ? r : tc_target_own(child, child->scratch);
+}
+
+static bool has_step(const struct tc_plan *plan, enum tc_step_kind kind)
+{
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].kind == kind)
+            return true;
+    return false;
 }
 
 /*
@@ -50,45 +77,43 @@ static int detach_hidden(const struct tc_child *child, const char *name)
  */
 int tc_tree_begin(struct tc_child *child, struct tc_error *err)
 {
-    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"size", ROOT_SIZE}, {"mode", "0755"}};
-    tc_auto_fd top = TC_NO_FD;
-    int r;
+    const struct tc_plan *plan = child->plan;
+    int r = begin_root(child);
 
-    child->root = tc_mount_new("tmpfs", options, TC_COUNT(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (child->root < 0)
-        return tc_error_set(err, child->root, "make the cell's root");
-    top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    r = top < 0 ? -errno : tc_mount_attach(child->root, top);
     if (r == 0)
-        r = tc_target_own(child, child->root);
-    if (r == 0)
-        r = tc_rules_allow(child, child->root, child->plan->root_access);
-    return r < 0 ? tc_error_set(err, r, "attach the cell's root") : 0;
+        r = tc_rules_allow(child, child->root, true, plan->root_access);
+    if (r < 0)
+        return tc_error_set(err, r, "make the cell's root");
+    if (has_step(plan, TC_STEP_SCRATCH) || has_step(plan, TC_STEP_OVERLAY))
+        r = begin_scratch(child);
+    return r < 0 ? tc_error_set(err, r, "make the scratch file system") : 0;
 }
 
 /* Attach a mount at a step's target, with its Landlock rule. The descriptor stays the caller's. */
-static int attach(struct tc_child *child, const struct tc_step *step, int mount, struct tc_error *err)
+static int attach_kind(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
+                       struct tc_error *err)
 {
-    tc_auto_fd point = TC_NO_FD;
-    struct stat what;
+    tc_auto_fd point = tc_target_point(child, step, directory, err);
     int r;
 
-    if (fstat(mount, &what) < 0)
-        return tc_error_set(err, -errno, "stat the mount for '%s'", step->target);
-    point = tc_target_point(child, step, S_ISDIR(what.st_mode), err);
     if (point < 0)
         return point;
     r = tc_mount_attach(mount, point);
     if (r < 0)
         return tc_error_set(err, r, "mount '%s' in the cell", step->target);
-    r = tc_rules_allow(child, mount, step->access);
+    r = tc_rules_allow(child, mount, directory, step->access);
     return r < 0 ? tc_error_set(err, r, "add the Landlock rule of '%s'", step->target) : 0;
+}
+
+static int attach(struct tc_child *child, const struct tc_step *step, int mount, struct tc_error *err)
+{
+    return attach_kind(child, step, mount, true, err);
 }
 
 static int add_directory(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
-    const char *name;
-    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+    const char *name = "";
+    int parent = tc_target_parent(child, step, &name, err);
     tc_auto_fd made = TC_NO_FD;
     int r;
 
@@ -99,14 +124,14 @@ static int add_directory(struct tc_child *child, const struct tc_step *step, str
     if (step->access == 0)
         return 0;
     made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    r = made < 0 ? -errno : tc_rules_allow(child, made, step->access);
+    r = made < 0 ? -errno : tc_rules_allow(child, made, true, step->access);
     return r < 0 ? tc_error_set(err, r, "add the Landlock rule of '%s'", step->target) : 0;
 }
 
 static int add_symlink(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
-    const char *name;
-    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+    const char *name = "";
+    int parent = tc_target_parent(child, step, &name, err);
 
     if (parent < 0)
         return parent;
@@ -130,8 +155,8 @@ static int write_text(int fd, const char *text, size_t length)
 
 static int add_file(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
-    const char *name;
-    tc_auto_fd parent = tc_target_parent(child, step, &name, err);
+    const char *name = "";
+    int parent = tc_target_parent(child, step, &name, err);
     tc_auto_fd file = TC_NO_FD;
     int r;
 
@@ -140,97 +165,76 @@ static int add_file(struct tc_child *child, const struct tc_step *step, struct t
     file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->mode);
     r = file < 0 ? -errno : write_text(file, step->text, step->text_length);
     if (r == 0)
-        r = tc_rules_allow(child, file, step->access);
+        r = tc_rules_allow(child, file, false, step->access);
     return r < 0 ? tc_error_set(err, r, "make the file '%s' in the cell", step->target) : 0;
 }
 
 static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
 {
-    tc_auto_fd mount = tc_source_open(child->launch, index, err);
+    const struct tc_step *step = &child->plan->steps[index];
+    int mount = tc_source_open(child->launch, index, err);
+    struct stat what;
 
-    return mount < 0 ? mount : attach(child, &child->plan->steps[index], mount, err);
+    if (mount < 0)
+        return mount;
+    if (fstat(mount, &what) < 0)
+        return tc_error_set(err, -errno, "stat the mount for '%s'", step->target);
+    return attach_kind(child, step, mount, S_ISDIR(what.st_mode), err);
 }
 
-static int make_overlay(const struct tc_child *child, const struct tc_step *step, struct tc_error *err)
+/* A fresh directory of scratch, for one step. Returns an O_PATH descriptor. */
+static int scratch_directory(const struct tc_child *child, size_t index, unsigned mode)
 {
-    tc_auto_fd upper = tc_openat2(child->root, step->target, O_PATH | O_DIRECTORY, 0,
-                                  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    tc_auto_fd lower = openat(child->root, LOWER_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char name[24];
+    int fd;
+
+    snprintf(name, sizeof name, "%zu", index);
+    if (mkdirat(child->scratch, name, mode) < 0)
+        return -errno;
+    fd = openat(child->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* By descriptor: a path could contain colons and be swapped. The host's /proc is still there. */
+static int make_overlay(const struct tc_step *step, int upper, int lower)
+{
     char layers[64];
     const struct tc_mount_option options[] = {{"source", "toolcell"}, {"lowerdir", layers}};
-    int mount;
 
-    if (upper < 0 || lower < 0)
-        return tc_error_set(err, upper < 0 ? upper : -errno, "open the layers of '%s'", step->target);
-    /* By descriptor: a path could contain colons and be swapped. The host's /proc is still there. */
     snprintf(layers, sizeof layers, "/proc/self/fd/%d:/proc/self/fd/%d", upper, lower);
-    mount = tc_mount_new("overlay", options, TC_COUNT(options), tc_source_attributes(step) | MOUNT_ATTR_RDONLY);
-    return mount < 0 ? tc_error_set(err, mount, "make the overlay of '%s'", step->target) : mount;
+    return tc_mount_new("overlay", options, TC_COUNT(options), tc_source_attributes(step) | MOUNT_ATTR_RDONLY);
 }
 
+/* The private directory that is there covers the source. */
 static int add_overlay(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
-    tc_auto_fd source = tc_source_open(child->launch, index, err);
+    int source = tc_source_open(child->launch, index, err);
+    tc_auto_fd upper = source < 0 ? TC_NO_FD : tc_target_point(child, step, true, err);
+    tc_auto_fd place = TC_NO_FD;
     tc_auto_fd mount = TC_NO_FD;
     int r;
 
-    if (source < 0)
-        return source;
-    r = attach_hidden(child, source, LOWER_PLACE);
+    if (source < 0 || upper < 0)
+        return err->code;
+    place = scratch_directory(child, index, 0700);
+    r = place < 0 ? place : tc_mount_attach(source, place);
     if (r < 0)
         return tc_error_set(err, r, "attach the lower layer of '%s'", step->target);
-    mount = make_overlay(child, step, err);
+    mount = make_overlay(step, upper, source);
     if (mount < 0)
-        return mount;
-    r = detach_hidden(child, LOWER_PLACE);
-    if (r < 0)
-        return tc_error_set(err, r, "detach the lower layer of '%s'", step->target);
+        return tc_error_set(err, mount, "make the overlay of '%s'", step->target);
     return attach(child, step, mount, err);
-}
-
-static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
-{
-    char size_text[24], mode_text[8];
-    /* Size 0 would mean no limit to the kernel; without the option it is half of the memory. */
-    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}};
-
-    snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
-    snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
-    return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 1 : 0), attributes);
-}
-
-static int begin_scratch(struct tc_child *child, struct tc_error *err)
-{
-    int r;
-
-    child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (child->scratch < 0)
-        return tc_error_set(err, child->scratch, "make the scratch file system");
-    r = attach_hidden(child, child->scratch, SCRATCH_PLACE);
-    if (r == 0)
-        r = tc_target_own(child, child->scratch);
-    return r < 0 ? tc_error_set(err, r, "attach the scratch file system") : 0;
 }
 
 static int add_scratch(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
-    tc_auto_fd directory = TC_NO_FD;
-    tc_auto_fd mount = TC_NO_FD;
-    char name[24];
-    int r = child->scratch < 0 ? begin_scratch(child, err) : 0;
+    tc_auto_fd directory = scratch_directory(child, index, step->mode);
+    tc_auto_fd mount = directory < 0 ? directory : tc_mount_copy(directory);
+    int r = mount < 0 ? mount : tc_mount_change(mount, tc_source_attributes(step), false, TC_NO_FD);
 
-    if (r < 0)
-        return r;
-    snprintf(name, sizeof name, "%zu", index);
-    if (mkdirat(child->scratch, name, step->mode) == 0)
-        directory = openat(child->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    mount = directory < 0 ? -errno : tc_mount_copy(directory);
-    if (mount < 0)
-        return tc_error_set(err, mount, "make scratch for '%s'", step->target);
-    r = tc_mount_change(mount, tc_source_attributes(step), false, TC_NO_FD);
-    return r < 0 ? tc_error_set(err, r, "restrict scratch at '%s'", step->target) : attach(child, step, mount, err);
+    return r < 0 ? tc_error_set(err, r, "make scratch for '%s'", step->target) : attach(child, step, mount, err);
 }
 
 /* Later steps may make their mount points in it, so read-only waits for tc_tree_close(). */
@@ -311,22 +315,43 @@ static int add(struct tc_child *child, size_t index, struct tc_error *err)
 }
 
 /*
- * Should: run the plan's steps in order; leave nothing attached that the plan does not name.
+ * Should: run the plan's steps in order.
  * Mustn't: create anything in a tree of the host; follow a link anywhere.
  */
 int tc_tree_build(struct tc_child *child, struct tc_error *err)
 {
-    int r;
-
     for (size_t i = 0; i < child->plan->step_count; i++) {
-        r = add(child, i, err);
+        int r = add(child, i, err);
+
         if (r < 0)
             return r;
     }
+    return 0;
+}
+
+/* What was bound from it stays. /proc is a directory that every launch has needed by now and none needs any more. */
+static int move_scratch_away(const struct tc_child *child)
+{
+    tc_auto_fd place = TC_NO_FD;
+    int r;
+
     if (child->scratch < 0)
         return 0;
-    r = detach_hidden(child, SCRATCH_PLACE);
-    return r < 0 ? tc_error_set(err, r, "hide the scratch file system") : 0;
+    place = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
+    if (r < 0)
+        return r;
+    return unlinkat(child->root, SCRATCH_PLACE, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* A mount left on top of the new root would be entered by "/..". */
+static int check_root(const struct tc_child *child)
+{
+    struct stat root, above;
+
+    if (fstat(child->root, &root) < 0 || stat("/..", &above) < 0)
+        return -errno;
+    return root.st_dev == above.st_dev && root.st_ino == above.st_ino ? 0 : -EXDEV;
 }
 
 /*
@@ -335,8 +360,13 @@ int tc_tree_build(struct tc_child *child, struct tc_error *err)
  */
 int tc_tree_enter(struct tc_child *child, struct tc_error *err)
 {
-    int r = tc_mount_pivot(child->root);
+    int r = move_scratch_away(child);
 
+    if (r < 0)
+        return tc_error_set(err, r, "hide the scratch file system");
+    r = tc_mount_pivot(child->root);
+    if (r == 0)
+        r = check_root(child);
     return r < 0 ? tc_error_set(err, r, "enter the cell's root") : 0;
 }
 

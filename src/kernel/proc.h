@@ -14,7 +14,7 @@ int tc_proc_open(const char *path);
 /**
  * Write a text to a file of procfs in one write. Follows no link.
  *
- * @param proc  root of the procfs, from tc_proc_open() or a new mount; checked again; borrowed
+ * @param proc  directory in a procfs; checked to be one; borrowed
  * @param name  relative path
  * @param text  borrowed
  * @return 0 or -errno

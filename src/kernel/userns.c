@@ -14,53 +14,27 @@
 #include "kernel/proc.h"
 #include "kernel/raw.h"
 
-/*
- * Nothing here allocates: it also runs in a child that shares its parent's
- * heap. /proc/self is not used for the caller: it is a symbolic link, and its
- * pid in the outer namespace is what the outer procfs knows.
- */
+/* Nothing here allocates: it also runs in a child that shares its parent's heap. */
 
 #define LINE_SIZE 40
 #define MAX_RANGES 4
 
-static int own_pid(int proc, char *ret, size_t size)
-{
-    ssize_t length = readlinkat(proc, "self", ret, size - 1);
-
-    if (length < 0)
-        return -errno;
-    ret[length] = '\0';
-    return 0;
-}
-
-static int process_name(int proc, pid_t pid, const char *file, char *ret, size_t size)
-{
-    char self[16];
-    int r;
-
-    if (pid != 0) {
-        snprintf(ret, size, "%d/%s", (int)pid, file);
-        return 0;
-    }
-    r = own_pid(proc, self, sizeof self);
-    if (r == 0)
-        snprintf(ret, size, "%s/%s", self, file);
-    return r;
-}
-
-static int write_file(pid_t pid, const char *file, const char *text)
+/* The directory of a process in /proc; pid 0 is the caller. */
+static int open_process(pid_t pid)
 {
     tc_auto_fd proc = tc_proc_open("/proc");
-    char name[48];
-    int r;
+    char name[16];
+    int fd;
 
     if (proc < 0)
         return proc;
-    r = process_name(proc, pid, file, name, sizeof name);
-    return r < 0 ? r : tc_proc_write(proc, name, text);
+    snprintf(name, sizeof name, "%d", (int)pid);
+    /* "self" is a link, but the file system was checked to be procfs: it leads into the same one. */
+    fd = openat(proc, pid == 0 ? "self" : name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
-static int write_map(pid_t pid, const char *file, const struct tc_id_range *ranges, size_t count)
+static int write_map(int process, const char *file, const struct tc_id_range *ranges, size_t count)
 {
     char text[MAX_RANGES * LINE_SIZE];
     size_t used = 0;
@@ -70,20 +44,22 @@ static int write_map(pid_t pid, const char *file, const struct tc_id_range *rang
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%u %u %u\n", ranges[i].inside, ranges[i].outside,
                                  ranges[i].count);
-    return write_file(pid, file, text);
+    return tc_proc_write(process, file, text);
 }
 
 int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
                   size_t gid_count)
 {
-    int r = write_map(pid, "uid_map", uids, uid_count);
+    tc_auto_fd process = open_process(pid);
+    int r;
 
-    return r < 0 ? r : write_map(pid, "gid_map", gids, gid_count);
-}
-
-int tc_userns_deny_setgroups(void)
-{
-    return write_file(0, "setgroups", "deny");
+    if (process < 0)
+        return process;
+    /* An unprivileged writer may map groups only where nobody can drop one (user_namespaces(7)). */
+    r = pid == 0 ? tc_proc_write(process, "setgroups", "deny") : 0;
+    if (r == 0)
+        r = write_map(process, "uid_map", uids, uid_count);
+    return r < 0 ? r : write_map(process, "gid_map", gids, gid_count);
 }
 
 /* Runs in shared memory: only waits to be killed. */
@@ -97,14 +73,12 @@ static int hold(void *unused)
 
 static int open_namespace(pid_t pid)
 {
-    tc_auto_fd proc = tc_proc_open("/proc");
-    char name[32];
+    tc_auto_fd process = open_process(pid);
     int fd;
 
-    if (proc < 0)
-        return proc;
-    snprintf(name, sizeof name, "%d/ns/user", (int)pid);
-    fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+    if (process < 0)
+        return process;
+    fd = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 

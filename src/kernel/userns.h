@@ -15,7 +15,7 @@ struct tc_id_range {
  * Write the id maps of a process's user namespace, once. Uses a procfs that was
  * checked to be one, at /proc.
  *
- * @param pid          whose namespace; 0: the caller's own
+ * @param pid          whose namespace; 0: the caller's own, for which setgroups() is forbidden first
  * @param uids         uid_count ranges, borrowed
  * @param uid_count    at most 4
  * @param gids         gid_count ranges, borrowed
@@ -24,10 +24,6 @@ struct tc_id_range {
  */
 int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
                   size_t gid_count);
-
-/** Forbid setgroups() in the caller's own user namespace, as an unprivileged map of groups needs it (Linux 3.19).
- *  Returns 0 or -errno. */
-int tc_userns_deny_setgroups(void);
 
 /**
  * A user namespace that nobody lives in, for id-mapped mounts. Needs
