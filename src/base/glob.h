@@ -37,6 +37,12 @@ bool tc_glob_match(const char *pattern, size_t pattern_length, const char *text,
 uint64_t tc_glob_traits(const char *pattern, size_t length);
 uint64_t tc_text_traits(const char *text, size_t length);
 
+/**
+ * Length in bytes of the element at offset at: one character, set or star. A pattern may be cut between two elements,
+ * and what stands before the cut means what it meant. at must be the start of an element, less than length.
+ */
+size_t tc_glob_element(const char *pattern, size_t length, size_t at);
+
 /** What a pattern looks like to a compiler that wants prefixes, not matching. */
 enum tc_glob_shape {
     TC_GLOB_LITERAL, /* no wildcard: one path */

@@ -43,6 +43,13 @@ static bool escapes_half(const char *bytes, struct token token)
     return token.skip > 0 && token.length == 2 && ((unsigned char)bytes[1] & 0xc0) == 0x80;
 }
 
+size_t tc_glob_element(const char *pattern, size_t length, size_t at)
+{
+    struct pattern parsed = {pattern, length, NONE};
+
+    return token_read(&parsed, at).length;
+}
+
 enum tc_glob_shape tc_glob_classify(const char *pattern, size_t pattern_length, char *literal, size_t *literal_length)
 {
     struct pattern parsed = {pattern, pattern_length, NONE};
