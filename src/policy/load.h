@@ -43,6 +43,15 @@ int tc_policy_read_fd(int fd, const char *name, struct tc_ruleset **ret, struct 
 int tc_policy_tighten(struct tc_ruleset *rules, const char *text, size_t length, const char *name,
                       struct tc_error *err);
 
+/**
+ * Read an object of limits ("limits" of a policy or a request): text or bare numbers, keys of tc_limit_name().
+ *
+ * @param limits  what is given is set; the rest is left alone
+ * @return 0, -EINVAL (names the place), -ENOMEM
+ */
+int tc_limits_read(const struct tc_json *json, struct tc_arena *arena, struct tc_limits *limits, struct tc_error *err);
+
+/** Free a ruleset with its project's policy; NULL is ignored. */
 void tc_ruleset_free(struct tc_ruleset *rules);
 static inline void tc_cleanup_ruleset(struct tc_ruleset **rules)
 {

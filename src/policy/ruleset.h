@@ -26,6 +26,7 @@ enum tc_effect { TC_ALLOW, TC_ASK, TC_DENY };
 const char *tc_operation_name(enum tc_operation operation); /* "read", ... */
 int tc_operation_parse(const char *name);                   /* the operation, or -EINVAL */
 const char *tc_effect_name(enum tc_effect effect);          /* "allow", "ask", "deny" */
+int tc_effect_parse(const char *name);                      /* the effect, or -EINVAL */
 
 struct tc_rule {
     const char *pattern;
@@ -90,6 +91,7 @@ struct tc_limits {
 };
 
 const char *tc_limit_name(enum tc_limit limit); /* as in policy files: "wall", "cpu_time", ... */
+int tc_limit_find(const char *name);            /* the limit, or -EINVAL */
 /** Parse the text of one limit ("30s", "512M", "1.5"); 0, -EINVAL or -ERANGE. */
 int tc_limit_parse(enum tc_limit limit, const char *text, uint64_t *ret);
 
@@ -113,6 +115,7 @@ struct tc_ruleset {
     size_t environment_count;
     const char *const *pass;
     size_t pass_count;
+    bool pass_given;      /* "pass" was there, be it empty; of use in a project's policy only */
     uint64_t approval_ms; /* 0: not given, the default of 60 s holds */
 
     const struct tc_rule_index *index; /* made for deciding when the ruleset is loaded; private to src/policy */
