@@ -41,7 +41,11 @@ static int judge_rootfs(struct tc_compiler *compiler, const char *target, bool f
     if ((result = judge_area(compiler, &region, "rootfs", TC_OP_READ, err)) < 0 ||
         (result = judge_area(compiler, &region, "rootfs", TC_OP_LIST, err)) < 0)
         return result;
-    return judge_area(compiler, &region, "rootfs", TC_OP_EXECUTE, err);
+    if ((result = judge_area(compiler, &region, "rootfs", TC_OP_EXECUTE, err)) < 0)
+        return result;
+    /* No rule makes the host's own system writable; the tree of another one is read-only until it can be mediated. */
+    return strcmp(compiler->request->rootfs, "host") == 0 ? 0
+                                                          : judge_area(compiler, &region, "rootfs", TC_OP_WRITE, err);
 }
 
 static int judge_scratch(struct tc_compiler *compiler, const struct tc_region *region, struct tc_error *err)

@@ -197,30 +197,6 @@ static int add_proc(struct tc_compiler *compiler, struct tc_error *err)
     return 0;
 }
 
-static int add_view(struct tc_compiler *compiler, const char *target, enum tc_area area, bool read_only)
-{
-    struct tc_view_mount *mount = tc_list_add(compiler->arena, &compiler->view, sizeof(*mount));
-
-    if (mount == NULL)
-        return -ENOMEM;
-    *mount = (struct tc_view_mount){.target = target, .area = area, .read_only = read_only};
-    return 0;
-}
-
-static int view_base(struct tc_compiler *compiler)
-{
-    int result;
-
-    if ((result = add_view(compiler, "/", TC_AREA_ROOTFS, true)) < 0 ||
-        (result = add_view(compiler, "/proc", TC_AREA_SYSTEM, false)) < 0 ||
-        (result = add_view(compiler, "/dev", TC_AREA_SYSTEM, false)) < 0)
-        return result;
-    for (const char *const *target = tc_scratch_targets; *target != NULL && result == 0; target++)
-        if (!is_replaced(compiler, *target))
-            result = add_view(compiler, *target, TC_AREA_SCRATCH, false);
-    return result;
-}
-
 int tc_compile_base(struct tc_compiler *compiler, struct tc_error *err)
 {
     int result;
@@ -229,7 +205,7 @@ int tc_compile_base(struct tc_compiler *compiler, struct tc_error *err)
     if (compiler->facts->rootfs_etc != NULL && !compiler->facts->overlay)
         return tc_compiler_refuse(compiler, -EOPNOTSUPP, "load the overlay module", err,
                                   "--rootfs: this kernel has no overlayfs, which the cell's /etc needs");
-    if ((result = view_base(compiler)) < 0 || (result = add_rootfs(compiler)) < 0 || (result = add_etc(compiler)) < 0 ||
+    if ((result = add_rootfs(compiler)) < 0 || (result = add_etc(compiler)) < 0 ||
         (result = add_devices(compiler)) < 0 || (result = add_scratch(compiler)) < 0)
         return tc_error_set(err, result, "compile the plan");
     return add_proc(compiler, err);

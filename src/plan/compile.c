@@ -9,6 +9,7 @@
 #include "plan/environment.h"
 #include "plan/filter.h"
 #include "plan/resolve.h"
+#include "plan/view.h"
 
 /*
  * Theory of operation
@@ -142,7 +143,8 @@ static int run_parts(struct tc_compiler *compiler, struct tc_error *err)
         (result = tc_compile_data(compiler, err)) < 0 || (result = tc_compile_areas(compiler, err)) < 0 ||
         (result = tc_compile_network(compiler, err)) < 0 || (result = tc_compile_reach(compiler, err)) < 0 ||
         (result = compile_kernel(compiler, err)) < 0 || (result = compile_command(compiler, err)) < 0 ||
-        (result = settle_needs(compiler, err)) < 0)
+        (result = settle_needs(compiler, err)) < 0 ||
+        (result = tc_plan_view(compiler->request, compiler->facts, compiler->arena, &compiler->plan->view, err)) < 0)
         return result;
     compiler->plan->root_access = root_access(compiler);
     return tc_compile_enforcement(compiler, err);
@@ -155,8 +157,6 @@ static void finish(struct tc_compiler *compiler)
 
     plan->steps = compiler->steps.items;
     plan->step_count = compiler->steps.count;
-    plan->view.mounts = compiler->view.items;
-    plan->view.count = compiler->view.count;
     plan->data = compiler->data.items;
     plan->data_count = compiler->data.count;
     plan->needs = compiler->needs.items;

@@ -34,7 +34,7 @@ struct tc_compiler {
     struct tc_analysis *analysis;
     struct tc_data_verdict *verdicts; /* per place of the layout; sources only */
 
-    struct tc_list steps, view, data, needs, enforcement, degraded, refusals;
+    struct tc_list steps, data, needs, enforcement, degraded, refusals;
 };
 
 /** Append one zeroed item of size bytes; NULL when out of memory. */

@@ -189,16 +189,10 @@ static int note_needs(struct tc_compiler *compiler, const struct tc_place *place
 static int note_mount(struct tc_compiler *compiler, const struct tc_place *place, const struct tc_data_verdict *verdict,
                       struct tc_error *err)
 {
-    struct tc_view_mount *view = tc_list_add(compiler->arena, &compiler->view, sizeof(*view));
     struct tc_data_mount *data;
 
-    if (view == NULL)
-        return tc_error_set(err, -ENOMEM, "compile the plan");
-    *view = (struct tc_view_mount){.target = place->target, .area = TC_AREA_SCRATCH};
     if (place->source == NULL)
         return 0;
-    view->area = place->mode == TC_MODE_TOOLS ? TC_AREA_ROOTFS : TC_AREA_DATA;
-    view->read_only = place->mode != TC_MODE_RW;
     if ((data = tc_list_add(compiler->arena, &compiler->data, sizeof(*data))) == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     *data = (struct tc_data_mount){.target = place->target,

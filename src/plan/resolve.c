@@ -216,3 +216,45 @@ int tc_resolve_program(struct tc_facts *facts, const struct tc_ruleset *rules, c
     }
     return result < 0 ? tc_error_set(err, result, "find '%s'", name) : 0;
 }
+
+/* Resolve the deepest part that exists, and keep the rest as text. A link whose target is missing counts as missing. */
+static int resolve_existing(struct walk *walk, const char *path, struct tc_resolved *ret)
+{
+    struct node node = {.kind = TC_FILE_NONE};
+    const char *head = path, *real = NULL;
+    int result = walk_path(walk, path, &real, &node);
+
+    ret->directory = real != NULL && node.kind == TC_FILE_DIRECTORY;
+    while (result == 0 && real == NULL) {
+        const char *slash = strrchr(head, '/');
+
+        head = tc_arena_copy(walk->arena, head, (size_t)(slash - head));
+        walk->links = 0;
+        result = head == NULL ? -ENOMEM : walk_path(walk, head, &real, &node);
+    }
+    if (result < 0)
+        return result;
+    ret->real = tc_path_clean(walk->arena, real, path + strlen(head) + strspn(path + strlen(head), "/"));
+    return ret->real == NULL ? -ENOMEM : 0;
+}
+
+int tc_resolve_path(struct tc_arena *arena, const struct tc_request *request, const struct tc_facts *facts,
+                    const char *path, struct tc_resolved *ret, struct tc_error *err)
+{
+    struct tc_layout layout;
+    struct walk walk = {.arena = arena, .facts = facts, .layout = &layout};
+    const char *cwd, *whole;
+    int result;
+
+    if (tc_layout_make(arena, request, facts, &layout, err) < 0)
+        return err->code;
+    cwd = tc_resolve_cwd(arena, request, facts, &layout);
+    if (cwd == NULL)
+        return tc_error_set(err, -ENOMEM, "resolve '%s'", path);
+    whole = path[0] == '/' ? path : tc_arena_printf(arena, "%s/%s", cwd, path);
+    ret->given = tc_path_clean(arena, cwd, path);
+    if (whole == NULL || ret->given == NULL)
+        return tc_error_set(err, -ENOMEM, "resolve '%s'", path);
+    result = resolve_existing(&walk, whole, ret);
+    return result < 0 ? tc_error_set(err, result, "resolve '%s'", path) : 0;
+}

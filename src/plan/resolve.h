@@ -20,4 +20,15 @@ const char *tc_resolve_cwd(struct tc_arena *arena, const struct tc_request *requ
 int tc_resolve_program(struct tc_facts *facts, const struct tc_ruleset *rules, const struct tc_request *request,
                        const struct tc_layout *layout, struct tc_error *err);
 
+/* A path of the cell, as given and as resolved. */
+struct tc_resolved {
+    const char *given; /* absolute and clean */
+    const char *real;  /* every link followed; what does not exist stands as text below what does */
+    bool directory;    /* a directory stands there */
+};
+
+/** Resolve a path, relative ones from the working directory, in the tree the cell will have. 0, -ENOMEM. */
+int tc_resolve_path(struct tc_arena *arena, const struct tc_request *request, const struct tc_facts *facts,
+                    const char *path, struct tc_resolved *ret, struct tc_error *err);
+
 #endif

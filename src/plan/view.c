@@ -5,55 +5,61 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "plan/layout.h"
 
-/* What every cell has beside its mounts. */
+/* What every cell has beside its places. */
 static const struct tc_view_mount fixed_mounts[] = {
-    {"/tmp", TC_AREA_SCRATCH, false}, {"/home/agent", TC_AREA_SCRATCH, false}, {"/proc", TC_AREA_SYSTEM, false},
-    {"/dev", TC_AREA_SYSTEM, false},  {"/dev/shm", TC_AREA_SCRATCH, false},
+    {"/proc", TC_AREA_SYSTEM, false},
+    {"/dev", TC_AREA_SYSTEM, false},
 };
 
-const char *tc_plan_mount_target(const struct tc_request *request, const struct tc_facts *facts, size_t index,
-                                 struct tc_arena *arena)
+static struct tc_view_mount view_of(const struct tc_place *place)
 {
-    const struct tc_mount_request *mount = index == 0 ? &request->workspace : &request->mounts[index - 1];
-    const struct tc_fact_path *fact = index == 0 ? &facts->workspace : &facts->mounts[index - 1];
+    struct tc_view_mount mount = {.target = place->target, .area = TC_AREA_SCRATCH};
 
-    if (mount->target == NULL)
-        return "/workspace";
-    if (strcmp(mount->target, "@same") == 0)
-        return fact->canonical;
-    return tc_path_clean(arena, "/", mount->target);
+    if (place->source != NULL) {
+        mount.area = place->mode == TC_MODE_TOOLS ? TC_AREA_ROOTFS : TC_AREA_DATA;
+        mount.read_only = place->mode != TC_MODE_RW;
+    }
+    return mount;
 }
 
-static struct tc_view_mount view_of(const char *target, enum tc_mount_mode mode)
+static bool is_placed(const struct tc_layout *layout, const char *target)
 {
-    return (struct tc_view_mount){
-        .target = target,
-        .area = mode == TC_MODE_TOOLS ? TC_AREA_ROOTFS : TC_AREA_DATA,
-        .read_only = mode == TC_MODE_RO || mode == TC_MODE_TOOLS,
-    };
+    for (size_t i = 0; i < layout->count; i++)
+        if (strcmp(layout->places[i].target, target) == 0)
+            return true;
+    return false;
+}
+
+static size_t scratch_count(void)
+{
+    size_t count = 0;
+
+    while (tc_scratch_targets[count] != NULL)
+        count++;
+    return count;
 }
 
 int tc_plan_view(const struct tc_request *request, const struct tc_facts *facts, struct tc_arena *arena,
                  struct tc_view *ret, struct tc_error *err)
 {
-    size_t count = 0, room = 1 + request->mount_count + request->tmpfs_count + TC_COUNT(fixed_mounts);
-    struct tc_view_mount *mounts = tc_arena_array(arena, room, sizeof(*mounts));
+    struct tc_view_mount *mounts;
+    struct tc_layout layout;
+    size_t count = 0;
 
+    if (tc_layout_make(arena, request, facts, &layout, err) < 0)
+        return err->code;
+    mounts = tc_arena_array(arena, layout.count + scratch_count() + TC_COUNT(fixed_mounts), sizeof(*mounts));
     if (mounts == NULL)
-        return tc_error_set(err, -ENOMEM, "plan");
-    mounts[count++] = view_of(tc_plan_mount_target(request, facts, 0, arena), request->workspace.mode);
-    for (size_t i = 0; i < request->mount_count; i++)
-        mounts[count++] = view_of(tc_plan_mount_target(request, facts, i + 1, arena), request->mounts[i].mode);
-    for (size_t i = 0; i < request->tmpfs_count; i++)
-        mounts[count++] =
-            (struct tc_view_mount){tc_path_clean(arena, "/", request->tmpfs[i].target), TC_AREA_SCRATCH, false};
+        return tc_error_set(err, -ENOMEM, "look at the rules");
     for (size_t i = 0; i < TC_COUNT(fixed_mounts); i++)
         mounts[count++] = fixed_mounts[i];
-    for (size_t i = 0; i < count; i++)
-        if (mounts[i].target == NULL)
-            return tc_error_set(err, -ENOMEM, "plan");
+    for (const char *const *target = tc_scratch_targets; *target != NULL; target++)
+        if (!is_placed(&layout, *target))
+            mounts[count++] = (struct tc_view_mount){*target, TC_AREA_SCRATCH, false};
+    for (size_t i = 0; i < layout.count; i++)
+        mounts[count++] = view_of(&layout.places[i]);
     *ret = (struct tc_view){.mounts = mounts, .count = count, .rootfs_writable = strcmp(request->rootfs, "host") != 0};
     return 0;
 }
