@@ -1,63 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/path.h"
 #include "cli/inquiry.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/explain.h"
 
-/* The host path behind a path of the cell, as far as mounts tell; NULL for what is made in the cell. */
-static const char *host_path(const struct tc_inquiry *inquiry, const char *path)
-{
-    const struct tc_request *request = &inquiry->call.request;
-    const struct tc_facts *facts = inquiry->prepared.facts;
-    const char *best = NULL, *source = NULL;
-
-    for (size_t i = 0; i <= request->mount_count; i++) {
-        const char *target = tc_plan_mount_target(request, facts, i, request->arena);
-
-        if (target == NULL || !tc_path_below(path, target) || (best != NULL && strlen(best) > strlen(target)))
-            continue;
-        best = target;
-        source = i == 0 ? facts->workspace.canonical : facts->mounts[i - 1].canonical;
-    }
-    if (best == NULL || source == NULL)
-        return NULL;
-    return tc_arena_printf(request->arena, "%s/%s", source, tc_path_relative(path, best));
-}
-
-/* A target ends in a slash, or is one now: then it is a directory. */
-static bool is_directory(const struct tc_inquiry *inquiry, const char *target, const char *path)
-{
-    size_t length = strlen(target);
-    const char *host = host_path(inquiry, path);
-    struct stat status;
-
-    if (length > 0 && target[length - 1] == '/')
-        return true;
-    return host != NULL && stat(host, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static const char *working_directory(const struct tc_inquiry *inquiry)
-{
-    const struct tc_request *request = &inquiry->call.request;
-    const char *workspace = tc_plan_mount_target(request, inquiry->prepared.facts, 0, request->arena);
-
-    if (request->cwd == NULL || workspace == NULL)
-        return workspace;
-    return tc_path_clean(request->arena, workspace, request->cwd);
-}
-
 static int path_question(struct tc_inquiry *inquiry, const char *target, struct tc_question *question)
 {
-    const char *base = working_directory(inquiry);
+    const struct tc_request *request = &inquiry->call.request;
+    struct tc_resolved resolved;
 
-    question->path = base == NULL ? NULL : tc_path_clean(inquiry->call.request.arena, base, target);
-    if (question->path == NULL)
-        return tc_error_set(&inquiry->err, -ENOMEM, "policy explain");
-    question->directory = is_directory(inquiry, target, question->path);
+    if (tc_resolve_path(request->arena, request, inquiry->prepared.facts, target, &resolved, &inquiry->err) < 0)
+        return inquiry->err.code;
+    question->path = resolved.real;
+    question->given = resolved.given;
+    question->directory = resolved.directory || target[strlen(target) - 1] == '/';
     return 0;
 }
 
