@@ -5,12 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
+/* A text that was cut to fit may end inside a character: drop that, or the message would no longer be UTF-8. */
+static void error_trim(char *text, size_t size)
+{
+    size_t length = strlen(text);
+
+    if (length == size - 1)
+        text[tc_utf8_complete(text, length)] = '\0';
+}
+
 __attribute__((format(printf, 3, 0))) static void error_vformat(struct tc_error *err, int code, const char *format,
                                                                 va_list args)
 {
     memset(err, 0, sizeof *err);
     err->code = code;
     vsnprintf(err->message, sizeof err->message, format, args);
+    error_trim(err->message, sizeof err->message);
 }
 
 int tc_error_set(struct tc_error *err, int code, const char *format, ...)
@@ -25,6 +37,7 @@ int tc_error_set(struct tc_error *err, int code, const char *format, ...)
     va_end(args);
     used = strlen(err->message);
     snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(-code));
+    error_trim(err->message, sizeof err->message);
     return code;
 }
 
@@ -54,6 +67,7 @@ int tc_error_wrap(struct tc_error *err, const char *format, ...)
     va_end(args);
     used = strlen(err->message);
     snprintf(err->message + used, sizeof err->message - used, ": %s", inner);
+    error_trim(err->message, sizeof err->message);
     return err->code;
 }
 
@@ -66,6 +80,7 @@ int tc_error_hint(struct tc_error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->hint, sizeof err->hint, format, args);
     va_end(args);
+    error_trim(err->hint, sizeof err->hint);
     return err->code;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "unit.h"
 
 START_TEST(test_messages)
@@ -56,6 +57,27 @@ START_TEST(test_long)
 }
 END_TEST
 
+/* However the limit falls, the message stays UTF-8. */
+START_TEST(test_cut_inside_a_character)
+{
+    struct tc_error err = {0};
+    char text[2000] = "";
+
+    for (size_t lead = 0; lead < 3; lead++) {
+        memset(text, 'x', lead);
+        for (size_t i = lead; i + 4 < sizeof text; i += 3)
+            memcpy(text + i, "\xe2\x82\xac", 4);
+        tc_error_plain(&err, -EIO, "%s", text);
+        ck_assert(tc_utf8_valid(err.message, strlen(err.message)));
+        tc_error_wrap(&err, "y");
+        ck_assert(tc_utf8_valid(err.message, strlen(err.message)));
+        tc_error_hint(&err, "%s", text);
+        ck_assert(tc_utf8_valid(err.hint, strlen(err.hint)));
+        ck_assert_uint_ge(strlen(err.hint), sizeof err.hint - 3);
+    }
+}
+END_TEST
+
 START_TEST(test_nobody_asks)
 {
     ck_assert_int_eq(tc_error_set(NULL, -EIO, "x"), -EIO);
@@ -68,5 +90,6 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("error", test_messages, test_set_again, test_long, test_nobody_asks, NULL));
+    return unit_run(unit_suite("error", test_messages, test_set_again, test_long, test_cut_inside_a_character,
+                               test_nobody_asks, NULL));
 }
