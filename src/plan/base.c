@@ -12,6 +12,7 @@
  */
 
 #define HOSTNAME "toolcell"
+#define SYSTEM_ACCESS (TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_EXECUTE)
 
 static const char passwd_text[] = "root:x:0:0:root:/root:/usr/sbin/nologin\n"
                                   "agent:x:1000:1000:agent:" TC_CELL_HOME ":/bin/sh\n"
@@ -85,8 +86,7 @@ static bool is_replaced(const struct tc_compiler *compiler, const char *target)
 
 static int add_rootfs(struct tc_compiler *compiler)
 {
-    const unsigned access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_EXECUTE;
-    int result = 0;
+    int result = add_directory(compiler, "/etc", compiler->facts->rootfs_etc == NULL ? SYSTEM_ACCESS : 0);
 
     for (size_t i = 0; i < compiler->facts->rootfs_count && result == 0; i++) {
         const struct tc_fact_entry *entry = &compiler->facts->rootfs[i];
@@ -97,7 +97,7 @@ static int add_rootfs(struct tc_compiler *compiler)
             result = add_link(compiler, entry->target, entry->link, "rootfs");
         else /* /etc has one path rule for all that lies in it */
             result = bind_path(compiler, entry->target, &entry->path, "rootfs", TC_STEP_READ_ONLY,
-                               tc_path_below(entry->target, "/etc") ? 0 : access);
+                               tc_path_below(entry->target, "/etc") ? 0 : SYSTEM_ACCESS);
     }
     return result;
 }
@@ -105,12 +105,10 @@ static int add_rootfs(struct tc_compiler *compiler)
 static int add_etc(struct tc_compiler *compiler)
 {
     const struct tc_facts *facts = compiler->facts;
-    const unsigned access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_EXECUTE;
     struct tc_step *step;
     int result;
 
-    if ((result = add_directory(compiler, "/etc", facts->rootfs_etc == NULL ? access : 0)) < 0 ||
-        (result = add_file(compiler, "/etc/passwd", passwd_text)) < 0 ||
+    if ((result = add_file(compiler, "/etc/passwd", passwd_text)) < 0 ||
         (result = add_file(compiler, "/etc/group", group_text)) < 0 ||
         (result = add_file(compiler, "/etc/hosts", hosts_text)) < 0 ||
         (result = add_file(compiler, "/etc/nsswitch.conf", nsswitch_text)) < 0 ||
@@ -128,7 +126,7 @@ static int add_etc(struct tc_compiler *compiler)
     step->device = facts->rootfs_etc_path.device;
     step->inode = facts->rootfs_etc_path.inode;
     step->flags = TC_STEP_READ_ONLY;
-    step->access = access;
+    step->access = SYSTEM_ACCESS;
     return 0;
 }
 

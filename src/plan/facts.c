@@ -206,6 +206,22 @@ static int gather_tree(struct tc_facts *facts, const struct tc_mounts *mounts, c
     return result;
 }
 
+/* What the host's programs ask for names; a cell on the host's network asks the same. */
+static int gather_resolver(struct tc_facts *facts, const struct tc_request *request, struct tc_error *err)
+{
+    char text[16384];
+    ssize_t length;
+
+    facts->stdin_terminal = isatty(STDIN_FILENO);
+    if (request->net != TC_NET_HOST)
+        return 0;
+    length = tc_host_read("/etc/resolv.conf", text, sizeof(text));
+    if (length < 0) /* none: names are then resolved from /etc/hosts alone, as on the host */
+        return 0;
+    facts->resolv_conf = tc_arena_copy(facts->arena, text, (size_t)length);
+    return facts->resolv_conf == NULL ? tc_error_set(err, -ENOMEM, "read '/etc/resolv.conf'") : 0;
+}
+
 static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, const struct tc_request *request,
                       const char *const *protect, struct tc_error *err)
 {

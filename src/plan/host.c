@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -130,6 +131,25 @@ int tc_host_submounts(struct tc_arena *arena, const struct tc_mounts *mounts, st
             return tc_error_set(err, -ENOMEM, "list the mounts below '%s'", path->canonical);
     }
     return 0;
+}
+
+ssize_t tc_host_read(const char *path, char *text, size_t size)
+{
+    tc_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t length = 0;
+    ssize_t got;
+
+    if (fd < 0)
+        return -errno;
+    do {
+        got = read(fd, text + length, size - 1 - length);
+        if (got > 0)
+            length += (size_t)got;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (got < 0)
+        return -errno;
+    text[length] = '\0';
+    return length == size - 1 ? -EFBIG : (ssize_t)length;
 }
 
 const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path)

@@ -6,6 +6,8 @@
  * Looking at one object of the host.
  */
 
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "plan/facts.h"
@@ -32,6 +34,9 @@ int tc_host_look_below(struct tc_arena *arena, const struct tc_mounts *mounts, c
 /** List the mounts below a described directory, their positions and types. */
 int tc_host_submounts(struct tc_arena *arena, const struct tc_mounts *mounts, struct tc_fact_path *path,
                       struct tc_error *err);
+
+/** Read a small file into text, NUL-terminated. Its length; -errno; -EFBIG when it does not fit. */
+ssize_t tc_host_read(const char *path, char *text, size_t size);
 
 /** The canonical form of a path of which only a beginning may exist; NULL when out of memory. */
 const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path);

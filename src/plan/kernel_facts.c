@@ -10,6 +10,7 @@
 #include "kernel/mount.h"
 #include "kernel/openat2.h"
 #include "kernel/userns.h"
+#include "plan/host.h"
 
 unsigned tc_kernel_landlock_abi(void)
 {
@@ -18,21 +19,11 @@ unsigned tc_kernel_landlock_abi(void)
     return abi < 0 ? 0 : (unsigned)abi;
 }
 
-static ssize_t read_small(const char *path, char *text, size_t size)
-{
-    tc_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
-
-    if (length >= 0)
-        text[length] = '\0';
-    return length;
-}
-
 bool tc_kernel_overlay(void)
 {
     char text[8192];
 
-    return read_small("/proc/filesystems", text, sizeof(text)) >= 0 && strstr(text, "\toverlay\n") != NULL;
+    return tc_host_read("/proc/filesystems", text, sizeof(text)) >= 0 && strstr(text, "\toverlay\n") != NULL;
 }
 
 /* File systems that allow it since Linux 5.12 to 5.15 (FS_ALLOW_IDMAP), as long as the caller has power over them,
@@ -47,7 +38,7 @@ static bool is_known_idmappable(const struct tc_fact_path *path)
         return false;
     for (const char *const *name = known; *name != NULL; name++)
         if (strcmp(path->filesystem, *name) == 0)
-            return read_small("/proc/self/uid_map", map, sizeof(map)) >= 0 && strcmp(map, whole) == 0;
+            return tc_host_read("/proc/self/uid_map", map, sizeof(map)) >= 0 && strcmp(map, whole) == 0;
     return false;
 }
 

@@ -215,6 +215,8 @@ static void print_needs(const struct tc_plan *plan, struct tc_buf *out)
 
 static const char *rule_operations(const struct tc_enforcement *item, struct tc_buf *text)
 {
+    if (item->rule != NULL && item->rule->operations == TC_OP_BIT(TC_OP_COUNT) - 1)
+        return "all";
     text->length = 0;
     if (item->command != NULL)
         tc_buf_string(text, "command");

@@ -130,7 +130,7 @@ static int walk_path(struct walk *walk, const char *path, const char **ret, stru
         if (ret_node->link[0] == '/')
             done = "/";
         /* The rest is walked with the link's text before it, ".." included: `done` has no links left. */
-        if ((path = tc_arena_printf(walk->arena, "%s/%s", ret_node->link, path)) == NULL)
+        if ((path = tc_arena_printf(walk->arena, "%s%s", ret_node->link, path)) == NULL)
             return -ENOMEM;
         *ret_node = (struct node){.kind = TC_FILE_DIRECTORY};
     }
