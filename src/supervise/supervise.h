@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan/plan.h"
@@ -55,13 +56,30 @@ struct tc_report {
  * limits, writes events, and returns when the result has been delivered and
  * every process of the cell is dead. What the command does is a result; only a
  * failure of toolcell itself is an error, and it is in ret->error as well.
+ * Messages for people (errors, limits that ended the call) go to stderr here,
+ * one line each; nobody else prints them.
  *
- * @return 0 always when a result was formed; ret->status is the exit status
+ * Blocks until the call has ended, and then up to 10 s for a slow reader. Must
+ * run in a single-threaded process; takes its signals for the duration.
+ * Descriptors 0 to 2 are opened on /dev/null where they were closed.
+ *
+ * @param plan    borrowed
+ * @param report  borrowed; with events on descriptor 1 or 2 what the command writes there is in the events only
+ * @param ret     filled in; ret->status is the exit status
+ * @return 0 always
  */
 int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *ret);
 
-/** Deliver the result of a call that never had a cell (refused, setup_failed): the one `result` event, if events are
- *  wanted. plan may be NULL. */
+/**
+ * Deliver the result of a call that never had a cell: the one `result` event,
+ * if events are wanted, and the message on stderr.
+ *
+ * @param plan    borrowed, or NULL
+ * @param result  outcome (refused or setup_failed) and error are read; everything else is filled in
+ */
 void tc_supervise_report(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *result);
+
+/** Append an error as the one line people read: "toolcell: what: why (hint)". Control characters are made visible. */
+void tc_supervise_message(const struct tc_error *error, struct tc_buf *out);
 
 #endif

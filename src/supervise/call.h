@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_SUPERVISE_CALL_H
+#define TC_SUPERVISE_CALL_H
+
+/* One call in progress, as the files of this layer share it. Inside the layer only. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cell/cell.h"
+#include "supervise/cpu.h"
+#include "supervise/output.h"
+#include "supervise/poller.h"
+#include "supervise/signals.h"
+#include "supervise/supervise.h"
+#include "supervise/timers.h"
+
+/* Where a call stands. It only ever moves down this list. */
+enum tc_phase {
+    TC_PHASE_BOOT,     /* no request has been sent to init */
+    TC_PHASE_STARTING, /* EXEC was sent; STARTED or FAILED comes next */
+    TC_PHASE_RUNNING,  /* the command runs */
+    TC_PHASE_DYING,    /* the cell was killed; its pidfd tells when everything is dead */
+    TC_PHASE_DRAINING, /* nothing lives; what is still in pipes and queues goes to its readers */
+    TC_PHASE_CLOSING,  /* the result is queued, after everything else */
+    TC_PHASE_DONE
+};
+
+enum tc_stream_index { TC_STREAM_STDOUT, TC_STREAM_STDERR, TC_STREAM_COUNT };
+enum tc_sink_index { TC_SINK_STDOUT, TC_SINK_STDERR, TC_SINK_EVENTS, TC_SINK_COUNT };
+
+#define TC_READ_SIZE (64u << 10)
+#define TC_HELD_MAX 3 /* bytes of a character that is not complete */
+
+/* One output stream of the command. */
+struct tc_stream {
+    int fd;              /* our end of the pipe, non-blocking; TC_NO_FD once it has ended */
+    bool passed_through; /* goes to the caller's descriptor of the same number */
+    uint64_t bytes;      /* read so far, delivered or not */
+    char held[TC_HELD_MAX];
+    size_t held_length; /* start of a character whose rest has not come; events only */
+};
+
+/* The command's input: from the caller's stdin or from memory into a pipe. */
+struct tc_input {
+    int from;         /* what is read, TC_NO_FD for memory */
+    bool from_polled; /* a shared description that may only be read after poll */
+    int to;           /* our end of the pipe, non-blocking; TC_NO_FD once done */
+    char *buffer;     /* owned; NULL for memory */
+    const char *next; /* what waits for the command */
+    size_t length;
+};
+
+struct tc_call {
+    const struct tc_plan *plan; /* borrowed; NULL in a report without one */
+    const struct tc_report *report;
+    struct tc_result *result;
+    enum tc_phase phase;
+    bool decided;         /* result->outcome holds: the first cause wins */
+    bool ended;           /* init told how the command ended, or why it did not start */
+    bool stuck;           /* killed processes do not die: the cell cannot be reaped */
+    int cancelled_by;     /* signal number, or 0 */
+    bool reader_gone;     /* some reader has gone away */
+    uint64_t exec_ms;     /* when EXEC was sent, 0 before */
+    uint64_t delivered;   /* bytes of output within the limit */
+    uint64_t thrown_away; /* bytes beyond it */
+
+    struct tc_cell cell;
+    struct tc_poller poller;
+    struct tc_timers timers;
+    struct tc_signals signals;
+    struct tc_input input;
+    struct tc_stream streams[TC_STREAM_COUNT];
+    struct tc_sink sinks[TC_SINK_COUNT];
+    bool carries[TC_SINK_COUNT]; /* the sink has a reader whose end cancels the call and who is waited for */
+    struct tc_buf line;          /* an event being written */
+    char *chunk;                 /* TC_HELD_MAX + TC_READ_SIZE bytes, borrowed */
+};
+
+/* loop.c */
+
+/** Serve a call until it is done. 0, or -errno when waiting itself fails. */
+int tc_call_loop(struct tc_call *call);
+
+/** The loop itself cannot run: kill, and deliver the result as far as that is possible without waiting. */
+void tc_call_abandon(struct tc_call *call, const struct tc_error *error);
+
+/** Serve the signals that have come. */
+void tc_call_signals(struct tc_call *call);
+
+/** Look at the CPU time, end the call when it is used up, and say when to look again. 0 or -errno: it is not shown. */
+int tc_call_look_at_cpu(struct tc_call *call);
+
+/** Settle the outcome unless an earlier cause has. */
+void tc_call_decide(struct tc_call *call, enum tc_outcome outcome);
+
+/** Settle the outcome and kill everything now. */
+void tc_call_end(struct tc_call *call, enum tc_outcome outcome);
+
+/** The reader of a stream or of the events has gone: cancels the call, except with --keep-going. */
+void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink);
+
+/** True while a limit is set; its value in *ret. */
+bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret);
+
+/* input.c */
+
+/**
+ * Open the command's stdin.
+ * @param ret  the command's end, owned by the caller
+ * @return 0 or -errno; -EINVAL: the caller's stdin is of a kind that is not relayed
+ */
+int tc_input_open(struct tc_call *call, int *ret, struct tc_error *err);
+
+/** Move bytes as far as that is possible without waiting. */
+void tc_input_pump(struct tc_call *call);
+void tc_input_close(struct tc_call *call);
+
+/* stream.c */
+
+/** Make the pipe of one output stream; *ret, the command's end, is owned by the caller. 0 or -errno. */
+int tc_stream_open(struct tc_call *call, enum tc_stream_index index, int *ret, struct tc_error *err);
+
+/** Read once and hand on, if there is room. */
+void tc_stream_pump(struct tc_call *call, enum tc_stream_index index);
+
+/** Wait for output where there is room for it, leave the pipe alone where there is none. */
+void tc_stream_watch(struct tc_call *call, enum tc_stream_index index);
+void tc_stream_close(struct tc_call *call, enum tc_stream_index index);
+
+/* event.c */
+void tc_event_start(struct tc_call *call);
+
+/** Write output as one or more events. The room was made sure of: tc_event_budget(). */
+void tc_event_output(struct tc_call *call, enum tc_stream_index index, const char *bytes, size_t length);
+
+/** How many bytes of output surely fit into room bytes of events. */
+size_t tc_event_budget(size_t room);
+
+/** Put the result on the queue of events. False when there is no room for it yet. */
+bool tc_event_result(struct tc_call *call);
+
+/* result.c */
+
+#define TC_SIGNAL_NAME_SIZE 24
+
+/** Take up how the command ended. False when init cannot have said that. */
+bool tc_result_exited(struct tc_call *call, const struct tc_init_reply *reply);
+
+/** Take up why the command could not be started. */
+void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply);
+
+/** The host or toolcell failed. Settles the outcome unless it is settled. */
+void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error);
+
+/** Everything is dead: usage, and what only that tells. */
+void tc_result_complete(struct tc_call *call);
+
+/** Set result->status from the rest. */
+void tc_result_set_status(struct tc_call *call);
+
+/** "SIGKILL", "SIGRTMIN+3": writes the name of a signal and returns it. */
+const char *tc_signal_name(int signal, char name[TC_SIGNAL_NAME_SIZE]);
+
+/** Append the lines that people read on stderr. */
+void tc_result_messages(const struct tc_call *call, struct tc_buf *out);
+
+#endif

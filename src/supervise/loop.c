@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call, from outside the cell.
+ *
+ * Theory of operation. One thread, one epoll set, never a system call that
+ * waits for anybody: the command, init and the readers are all free to be slow,
+ * stopped or hostile, and the limits have to hold meanwhile. The phases of a
+ * call are those of enum tc_phase; every wake-up serves what is ready in the
+ * order of enum tc_source and then asks whether the phase is over.
+ *
+ *   BOOT      the pipes, the cell, the event `start`
+ *   STARTING  EXEC was sent: STARTED, FAILED, or the end of init
+ *   RUNNING   EXITED, a limit, a signal, a reader that goes away
+ *   DYING     init has been killed, and the kernel kills its pid namespace with
+ *             it; its pidfd becomes readable when the last process is gone
+ *   DRAINING  what the pipes still hold goes to the readers, at most 10 s long
+ *   CLOSING   the result is written
+ *
+ * Descriptors. The caller's own are duplicated to be written to and never
+ * handed on; the command has three pipes (or /dev/null as stdin). Descriptors
+ * 0 to 2 that the caller left closed are filled with /dev/null first, so that
+ * no pipe of ours can be taken for the caller's stdout.
+ *
+ * Invariants. The first cause settles the outcome (tc_call_decide). Nothing
+ * init says is trusted: a message that does not fit the phase ends the cell.
+ * Memory is bounded: a queue of 256 KiB per reader, one chunk, one event.
+ *
+ * A stopped supervisor enforces nothing; the wall limit then is init's
+ * (deadline_ms in the protocol), and a dead one takes the cell along, since
+ * the end of the control socket is death to init.
+ *
+ * Not handled here: what the cell is made of (src/cell), and who may be asked.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "supervise/call.h"
+
+#define READER_MS 10000u /* how long a slow reader is waited for once everything is dead */
+#define DEATH_MS 10000u  /* a process that survives SIGKILL so long hangs in the kernel */
+#define GRACE_MS 2000u   /* where the plan has none */
+
+bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret)
+{
+    if (call->plan == NULL || (call->plan->limits.set & 1u << limit) == 0)
+        return false;
+    *ret = call->plan->limits.value[limit];
+    return true;
+}
+
+void tc_call_decide(struct tc_call *call, enum tc_outcome outcome)
+{
+    if (call->decided)
+        return;
+    call->decided = true;
+    call->result->outcome = outcome;
+}
+
+/* Kill what lives. Its last words on the control socket are of no interest any more. */
+static void kill_cell(struct tc_call *call)
+{
+    if (call->phase >= TC_PHASE_DYING)
+        return;
+    call->phase = TC_PHASE_DYING;
+    tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
+    tc_input_close(call);
+    tc_timers_clear(&call->timers, TC_TIMER_WALL);
+    tc_timers_clear(&call->timers, TC_TIMER_CPU);
+    tc_timers_clear(&call->timers, TC_TIMER_GRACE);
+    tc_timers_set(&call->timers, TC_TIMER_DEATH, DEATH_MS);
+    tc_cell_kill(&call->cell);
+}
+
+void tc_call_end(struct tc_call *call, enum tc_outcome outcome)
+{
+    if (call->phase >= TC_PHASE_DYING)
+        return;
+    tc_call_decide(call, outcome);
+    kill_cell(call);
+}
+
+/* Ask the command to end; kill it after the grace time. A stopped process sees SIGTERM only when continued. */
+static void cancel(struct tc_call *call)
+{
+    uint64_t grace_ms = GRACE_MS;
+    bool again = call->decided;
+
+    tc_call_decide(call, TC_OUTCOME_CANCELLED);
+    tc_call_limit(call, TC_LIMIT_GRACE, &grace_ms);
+    if (again || call->phase != TC_PHASE_RUNNING || tc_cell_signal(&call->cell, SIGTERM) < 0) {
+        kill_cell(call);
+        return;
+    }
+    tc_cell_signal(&call->cell, SIGCONT);
+    tc_timers_set(&call->timers, TC_TIMER_GRACE, grace_ms);
+}
+
+void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink)
+{
+    if (call->reader_gone)
+        return;
+    call->reader_gone = true;
+    if (sink->broken != -EPIPE && sink->broken != -ECONNRESET && call->result->error.code == 0) {
+        tc_error_set(&call->result->error, sink->broken, "%s", sink->name);
+        tc_error_stage(&call->result->error, "output");
+    }
+    if (!call->report->keep_going && call->phase < TC_PHASE_DYING && !call->decided)
+        cancel(call);
+}
+
+static void on_signal(struct tc_call *call, int signal)
+{
+    if (signal == SIGTSTP) {
+        bool living = call->phase == TC_PHASE_RUNNING;
+
+        if (living)
+            tc_cell_signal(&call->cell, SIGSTOP);
+        tc_signals_stop();
+        if (living)
+            tc_cell_signal(&call->cell, SIGCONT);
+    } else if (call->phase >= TC_PHASE_DRAINING) {
+        tc_timers_set(&call->timers, TC_TIMER_READER, 0); /* who waited for the reader is told not to */
+    } else if (call->phase < TC_PHASE_DYING) {
+        if (!call->decided)
+            call->cancelled_by = signal;
+        cancel(call);
+    }
+}
+
+void tc_call_signals(struct tc_call *call)
+{
+    int signal;
+
+    while ((signal = tc_signals_read(&call->signals)) != 0)
+        on_signal(call, signal);
+}
+
+static void impossible(struct tc_call *call, const char *why)
+{
+    struct tc_error error = {0};
+
+    tc_error_plain(&error, -EPROTO, "the cell's init sent an impossible message (%s)", why);
+    tc_error_stage(&error, "cell");
+    tc_result_setup_failed(call, &error);
+    kill_cell(call);
+}
+
+static void on_reply(struct tc_call *call, const struct tc_init_reply *reply)
+{
+    if (reply->type == TC_INIT_STARTED && call->phase == TC_PHASE_STARTING) {
+        call->phase = TC_PHASE_RUNNING;
+    } else if (reply->type == TC_INIT_FAILED && call->phase == TC_PHASE_STARTING) {
+        tc_result_failed(call, reply);
+        kill_cell(call);
+    } else if (reply->type == TC_INIT_EXITED && call->phase == TC_PHASE_RUNNING) {
+        if (tc_result_exited(call, reply))
+            kill_cell(call);
+        else
+            impossible(call, "status");
+    } else {
+        impossible(call, "order");
+    }
+}
+
+static void serve_control(struct tc_call *call)
+{
+    struct tc_init_reply reply;
+    int got = 0;
+
+    while (call->phase < TC_PHASE_DYING && (got = tc_cell_receive(&call->cell, &reply)) == 1)
+        on_reply(call, &reply);
+    if (call->phase >= TC_PHASE_DYING || got == 0)
+        return;
+    if (got == -EPIPE)
+        kill_cell(call); /* why it ended is decided when it is reaped */
+    else
+        impossible(call, "form");
+}
+
+/* The last process is gone. What it said before is still there to be read. */
+static void serve_death(struct tc_call *call)
+{
+    serve_control(call);
+    kill_cell(call);
+    tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    tc_timers_clear(&call->timers, TC_TIMER_DEATH);
+    tc_result_complete(call);
+    call->phase = TC_PHASE_DRAINING;
+    tc_timers_set(&call->timers, TC_TIMER_READER, READER_MS);
+}
+
+static void death_overdue(struct tc_call *call)
+{
+    call->stuck = true;
+    if (call->result->error.code == 0) {
+        tc_error_plain(&call->result->error, -ETIMEDOUT, "processes of the cell do not die");
+        tc_error_stage(&call->result->error, "cell");
+    }
+    tc_call_decide(call, TC_OUTCOME_SETUP_FAILED);
+    tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    call->phase = TC_PHASE_DRAINING;
+    tc_timers_set(&call->timers, TC_TIMER_READER, READER_MS);
+}
+
+int tc_call_look_at_cpu(struct tc_call *call)
+{
+    uint64_t limit_ms, spent_ms;
+    int code;
+
+    if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit_ms))
+        return 0;
+    code = tc_cpu_sample(call->cell.pid, &spent_ms);
+    if (code < 0)
+        return code;
+    if (spent_ms >= limit_ms)
+        tc_call_end(call, TC_OUTCOME_CPU_LIMIT);
+    else
+        tc_timers_set(&call->timers, TC_TIMER_CPU, tc_cpu_interval(limit_ms, spent_ms));
+    return 0;
+}
+
+static bool conclude(struct tc_call *call);
+
+/* Whoever still reads nothing is left behind. */
+static void give_up_readers(struct tc_call *call)
+{
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++) {
+        if (call->streams[i].fd >= 0) {
+            call->result->truncated = true;
+            call->streams[i].held_length = 0;
+            tc_stream_close(call, i);
+        }
+    }
+    for (enum tc_sink_index i = TC_SINK_STDOUT; i <= TC_SINK_STDERR; i++) {
+        if (call->carries[i] && !tc_sink_idle(&call->sinks[i])) {
+            call->result->truncated = true;
+            tc_sink_break(&call->sinks[i], -ETIMEDOUT);
+        }
+    }
+    if (call->phase == TC_PHASE_CLOSING || !conclude(call))
+        call->phase = TC_PHASE_DONE;
+}
+
+static void serve_timers(struct tc_call *call)
+{
+    if (tc_timers_passed(&call->timers, TC_TIMER_WALL))
+        tc_call_end(call, TC_OUTCOME_TIMEOUT);
+    if (tc_timers_passed(&call->timers, TC_TIMER_CPU))
+        tc_call_look_at_cpu(call); /* fails when init is gone, which the pidfd tells too */
+    if (tc_timers_passed(&call->timers, TC_TIMER_GRACE))
+        kill_cell(call);
+    if (tc_timers_passed(&call->timers, TC_TIMER_DEATH))
+        death_overdue(call);
+    if (tc_timers_passed(&call->timers, TC_TIMER_READER))
+        give_up_readers(call);
+}
+
+static const enum tc_source sink_sources[TC_SINK_COUNT] = {TC_SOURCE_SINK_STDOUT, TC_SOURCE_SINK_STDERR,
+                                                           TC_SOURCE_SINK_EVENTS};
+
+static void serve_sinks(struct tc_call *call)
+{
+    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
+        if (call->poller.ready[sink_sources[i]] & (EPOLLERR | EPOLLHUP))
+            tc_sink_break(&call->sinks[i], -EPIPE);
+        else if (call->poller.ready[sink_sources[i]] & EPOLLOUT)
+            tc_sink_flush(&call->sinks[i]);
+    }
+}
+
+static void serve(struct tc_call *call)
+{
+    const uint32_t *ready = call->poller.ready;
+
+    serve_sinks(call);
+    if (ready[TC_SOURCE_INPUT_READ] | ready[TC_SOURCE_INPUT_WRITE])
+        tc_input_pump(call);
+    if (ready[TC_SOURCE_STDOUT] || call->phase == TC_PHASE_DRAINING)
+        tc_stream_pump(call, TC_STREAM_STDOUT);
+    if (ready[TC_SOURCE_STDERR] || call->phase == TC_PHASE_DRAINING)
+        tc_stream_pump(call, TC_STREAM_STDERR);
+    if (ready[TC_SOURCE_CONTROL])
+        serve_control(call);
+    if (ready[TC_SOURCE_DEATH])
+        serve_death(call);
+    if (ready[TC_SOURCE_SIGNAL])
+        tc_call_signals(call);
+    serve_timers(call);
+}
+
+/* Wait for room where something waits; where nothing does, still hear of the reader's end. */
+static void watch_sink(struct tc_call *call, enum tc_sink_index index)
+{
+    struct tc_sink *sink = &call->sinks[index];
+    uint32_t events = tc_sink_idle(sink) ? 0 : EPOLLOUT;
+
+    if (sink->kind == TC_SINK_NONE || (sink->kind == TC_SINK_FILE && events == 0))
+        return;
+    /* What can neither be written nor waited for never will be. */
+    if (sink->broken == 0 && tc_poller_watch(&call->poller, sink_sources[index], sink->fd, events) < 0 && events != 0)
+        tc_sink_break(sink, -EAGAIN);
+    if (sink->broken == 0)
+        return;
+    tc_poller_drop(&call->poller, sink_sources[index]);
+    if (call->carries[index])
+        tc_call_reader_gone(call, sink);
+}
+
+/* Everything that was written has been handed on: the result may follow. */
+static bool drained(const struct tc_call *call)
+{
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++) {
+        if (call->streams[i].fd >= 0)
+            return false;
+    }
+    return tc_sink_idle(&call->sinks[TC_SINK_STDOUT]) && tc_sink_idle(&call->sinks[TC_SINK_STDERR]);
+}
+
+/* Queue the result and the lines for people. False when the events' reader is behind. */
+static bool conclude(struct tc_call *call)
+{
+    tc_auto_buf text = {0};
+
+    tc_result_set_status(call);
+    if (!tc_event_result(call))
+        return false;
+    tc_result_messages(call, &text);
+    if (!tc_buf_failed(&text) && text.length <= tc_sink_room(&call->sinks[TC_SINK_STDERR]))
+        tc_sink_put(&call->sinks[TC_SINK_STDERR], text.data, text.length);
+    call->phase = TC_PHASE_CLOSING;
+    return true;
+}
+
+/* Whether the phase is over, and what is to be waited for next. */
+static void advance(struct tc_call *call)
+{
+    bool waiting = false;
+
+    if (call->phase == TC_PHASE_DRAINING && drained(call))
+        conclude(call);
+    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
+        watch_sink(call, i);
+        waiting |= call->carries[i] && !tc_sink_idle(&call->sinks[i]);
+    }
+    if (call->phase == TC_PHASE_CLOSING && !waiting)
+        call->phase = TC_PHASE_DONE;
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
+        tc_stream_watch(call, i);
+}
+
+int tc_call_loop(struct tc_call *call)
+{
+    int code;
+
+    for (;;) {
+        advance(call);
+        if (call->phase == TC_PHASE_DONE)
+            return 0;
+        code = tc_timers_arm(&call->timers);
+        if (code == 0)
+            code = tc_poller_wait(&call->poller, -1);
+        if (code < 0)
+            return code;
+        serve(call);
+    }
+}
+
+void tc_call_abandon(struct tc_call *call, const struct tc_error *error)
+{
+    tc_result_setup_failed(call, error);
+    tc_poller_close(&call->poller);
+    tc_cell_release(&call->cell);
+    conclude(call);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From causes to the result. The first cause that is found settles the outcome;
+ * how the command ended is recorded beside it where it is known. "Signal 9"
+ * stands only for a kill that the call itself did not cause.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "supervise/call.h"
+
+static const char *const outcome_names[] = {
+    [TC_OUTCOME_EXITED] = "exited",
+    [TC_OUTCOME_SIGNALED] = "signaled",
+    [TC_OUTCOME_TIMEOUT] = "timeout",
+    [TC_OUTCOME_CPU_LIMIT] = "cpu_limit",
+    [TC_OUTCOME_OOM] = "oom",
+    [TC_OUTCOME_OUTPUT_LIMIT] = "output_limit",
+    [TC_OUTCOME_DISK_LIMIT] = "disk_limit",
+    [TC_OUTCOME_CANCELLED] = "cancelled",
+    [TC_OUTCOME_REFUSED] = "refused",
+    [TC_OUTCOME_SETUP_FAILED] = "setup_failed",
+};
+_Static_assert(TC_COUNT(outcome_names) == TC_OUTCOME_COUNT, "every outcome has a name");
+
+const char *tc_outcome_name(enum tc_outcome outcome)
+{
+    return outcome < TC_OUTCOME_COUNT ? outcome_names[outcome] : NULL;
+}
+
+const char *tc_signal_name(int signal, char name[TC_SIGNAL_NAME_SIZE])
+{
+    const char *known = sigabbrev_np(signal);
+
+    if (known != NULL)
+        snprintf(name, TC_SIGNAL_NAME_SIZE, "SIG%s", known);
+    else
+        snprintf(name, TC_SIGNAL_NAME_SIZE, "SIGRTMIN%+d", signal - SIGRTMIN);
+    return name;
+}
+
+/* A signal is what a limit looks like to the process that meets it (setrlimit(2)): SIGXFSZ, SIGXCPU, and SIGKILL at
+ * the hard CPU limit. */
+static enum tc_outcome outcome_of_signal(const struct tc_call *call, int signal, uint64_t cpu_ms)
+{
+    uint64_t limit;
+
+    if (signal == SIGXFSZ && tc_call_limit(call, TC_LIMIT_FILE_SIZE, &limit))
+        return TC_OUTCOME_DISK_LIMIT;
+    if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit))
+        return TC_OUTCOME_SIGNALED;
+    if (signal == SIGXCPU || (signal == SIGKILL && cpu_ms >= limit))
+        return TC_OUTCOME_CPU_LIMIT;
+    return TC_OUTCOME_SIGNALED;
+}
+
+bool tc_result_exited(struct tc_call *call, const struct tc_init_reply *reply)
+{
+    int status = reply->value;
+
+    if (status < 0 || status > 0xffff || (!WIFEXITED(status) && !WIFSIGNALED(status)))
+        return false;
+    call->ended = true;
+    call->result->leftover_processes = reply->leftover;
+    if (WIFEXITED(status)) {
+        call->result->exit_code = WEXITSTATUS(status);
+        tc_call_decide(call, TC_OUTCOME_EXITED);
+        return true;
+    }
+    call->result->signal = WTERMSIG(status);
+    tc_call_decide(call, outcome_of_signal(call, WTERMSIG(status), reply->user_us / 1000 + reply->system_us / 1000));
+    return true;
+}
+
+/* The program could not be executed: the words a shell has for it, and its exit status. */
+static void exec_failed(struct tc_call *call, int error)
+{
+    struct tc_result *result = call->result;
+    const char *name = call->plan->argv[0];
+
+    result->exit_code = error == ENOENT || error == ENOTDIR ? 127 : 126;
+    if (result->exit_code == 126)
+        tc_error_set(&result->error, -error, "%s", name);
+    else if (call->plan->program != NULL)
+        tc_error_plain(&result->error, -error, "%s: the interpreter it names was not found", name);
+    else
+        tc_error_plain(&result->error, -error, "%s: not found", name);
+    tc_error_stage(&result->error, "exec");
+    tc_call_decide(call, TC_OUTCOME_EXITED);
+}
+
+void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
+{
+    struct tc_error error = {0};
+    int code = reply->value > 0 && reply->value < 4096 ? reply->value : EPROTO;
+
+    call->ended = true;
+    switch ((enum tc_init_step)reply->step) {
+    case TC_INIT_STEP_EXEC:
+        if (code != ENOMEM && code != EAGAIN) {
+            exec_failed(call, code);
+            return;
+        }
+        tc_error_set(&error, -code, "start %s", call->plan->argv[0]);
+        break;
+    case TC_INIT_STEP_CWD:
+        tc_error_set(&error, -code, "working directory %s", call->plan->cwd);
+        break;
+    case TC_INIT_STEP_LIMITS:
+        tc_error_set(&error, -code, "set the limits of the command");
+        break;
+    case TC_INIT_STEP_BLOCK:
+    case TC_INIT_STEP_NONE:
+        tc_error_set(&error, -code, "hand the command to the cell");
+        break;
+    }
+    tc_error_stage(&error, "exec");
+    tc_result_setup_failed(call, &error);
+}
+
+void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error)
+{
+    if (call->decided)
+        return;
+    call->result->error = *error;
+    tc_error_stage(&call->result->error, "supervise");
+    tc_call_decide(call, TC_OUTCOME_SETUP_FAILED);
+}
+
+/* Init is gone without a word. It ends the cell itself when a stopped supervisor lets the wall limit pass. */
+static void init_lost(struct tc_call *call, int status)
+{
+    struct tc_error error = {0};
+    char name[TC_SIGNAL_NAME_SIZE];
+    uint64_t limit;
+
+    if (call->exec_ms != 0 && tc_call_limit(call, TC_LIMIT_WALL, &limit) && tc_clock_ms() - call->exec_ms >= limit) {
+        tc_call_decide(call, TC_OUTCOME_TIMEOUT);
+        return;
+    }
+    if (WIFSIGNALED(status))
+        tc_error_plain(&error, -ESRCH, "the cell's init was killed by %s", tc_signal_name(WTERMSIG(status), name));
+    else
+        tc_error_plain(&error, -ESRCH, "the cell's init ended by itself (status %d)", WEXITSTATUS(status));
+    tc_error_stage(&error, "cell");
+    tc_result_setup_failed(call, &error);
+}
+
+void tc_result_complete(struct tc_call *call)
+{
+    struct tc_result *result = call->result;
+    uint64_t user_us, system_us;
+    int status = 0;
+
+    if (call->exec_ms != 0)
+        result->wall_ms = tc_clock_ms() - call->exec_ms;
+    if (tc_cell_reap(&call->cell, &user_us, &system_us, &status) == 0) {
+        result->cpu_user_ms = user_us / 1000;
+        result->cpu_system_ms = system_us / 1000;
+    }
+    if (!call->decided)
+        init_lost(call, status);
+}
+
+static int status_of(const struct tc_call *call)
+{
+    const struct tc_result *result = call->result;
+
+    switch (result->outcome) {
+    case TC_OUTCOME_EXITED:
+        return result->exit_code;
+    case TC_OUTCOME_SIGNALED:
+        return 128 + result->signal;
+    case TC_OUTCOME_TIMEOUT:
+    case TC_OUTCOME_CPU_LIMIT:
+        return 124;
+    case TC_OUTCOME_OOM:
+        return 137;
+    case TC_OUTCOME_OUTPUT_LIMIT:
+        return 141;
+    case TC_OUTCOME_DISK_LIMIT:
+        return 153;
+    case TC_OUTCOME_CANCELLED:
+        return 128 + (call->cancelled_by != 0 ? call->cancelled_by : SIGHUP);
+    case TC_OUTCOME_REFUSED:
+        return 126;
+    case TC_OUTCOME_SETUP_FAILED:
+    case TC_OUTCOME_COUNT:
+        return 125;
+    }
+    return 125;
+}
+
+void tc_result_set_status(struct tc_call *call)
+{
+    call->result->status = status_of(call);
+    call->result->stdout_bytes = call->streams[TC_STREAM_STDOUT].bytes;
+    call->result->stderr_bytes = call->streams[TC_STREAM_STDERR].bytes;
+}
+
+static uint64_t limit_value(const struct tc_call *call, enum tc_limit limit)
+{
+    uint64_t value = 0;
+
+    tc_call_limit(call, limit, &value);
+    return value;
+}
+
+static void limit_message(const struct tc_call *call, struct tc_buf *out)
+{
+    switch (call->result->outcome) {
+    case TC_OUTCOME_TIMEOUT:
+        tc_buf_printf(out, "toolcell: timeout: the command ran longer than %" PRIu64 " ms\n",
+                      limit_value(call, TC_LIMIT_WALL));
+        break;
+    case TC_OUTCOME_CPU_LIMIT:
+        tc_buf_printf(out, "toolcell: cpu_limit: the command used more than %" PRIu64 " ms of CPU time\n",
+                      limit_value(call, TC_LIMIT_CPU_TIME));
+        break;
+    case TC_OUTCOME_OOM:
+        tc_buf_printf(out, "toolcell: oom: the command needed more than %" PRIu64 " bytes of memory\n",
+                      limit_value(call, TC_LIMIT_MEMORY));
+        break;
+    case TC_OUTCOME_OUTPUT_LIMIT:
+        tc_buf_printf(out, "toolcell: output_limit: the command wrote more than %" PRIu64 " bytes\n",
+                      limit_value(call, TC_LIMIT_OUTPUT));
+        break;
+    case TC_OUTCOME_DISK_LIMIT:
+        tc_buf_printf(out, "toolcell: disk_limit: a file would have grown over %" PRIu64 " bytes\n",
+                      limit_value(call, TC_LIMIT_FILE_SIZE));
+        break;
+    case TC_OUTCOME_EXITED:
+    case TC_OUTCOME_SIGNALED:
+    case TC_OUTCOME_CANCELLED:
+    case TC_OUTCOME_REFUSED:
+    case TC_OUTCOME_SETUP_FAILED:
+    case TC_OUTCOME_COUNT:
+        break;
+    }
+}
+
+void tc_supervise_message(const struct tc_error *error, struct tc_buf *out)
+{
+    tc_buf_string(out, "toolcell: ");
+    tc_text_escape(out, error->message, strlen(error->message));
+    if (error->hint[0] != '\0') {
+        tc_buf_string(out, " (");
+        tc_text_escape(out, error->hint, strlen(error->hint));
+        tc_buf_char(out, ')');
+    }
+    tc_buf_char(out, '\n');
+}
+
+void tc_result_messages(const struct tc_call *call, struct tc_buf *out)
+{
+    if (call->result->error.code != 0)
+        tc_supervise_message(&call->result->error, out);
+    if (call->report->quiet || call->report->events_are_stdout)
+        return;
+    limit_message(call, out);
+    if (call->thrown_away > 0 && call->result->outcome != TC_OUTCOME_OUTPUT_LIMIT)
+        tc_buf_printf(out, "toolcell: output: %" PRIu64 " bytes beyond the limit of %" PRIu64 " were thrown away\n",
+                      call->thrown_away, limit_value(call, TC_LIMIT_OUTPUT));
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two ways into this layer: a call with a cell, and the report of one that never had one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "supervise/call.h"
+
+#define READER_MS 10000u   /* how long a slow reader of a mere report is waited for */
+#define LABEL_BYTES 16384u /* in all labels, so that every event fits into its line */
+
+/* The command's ends of its streams. */
+struct streams {
+    int in, out, error;
+};
+
+static void close_streams(struct streams *streams)
+{
+    tc_cleanup_fd(&streams->in);
+    tc_cleanup_fd(&streams->out);
+    tc_cleanup_fd(&streams->error);
+}
+
+static void init_result(struct tc_result *result)
+{
+    result->exit_code = -1;
+    result->signal = 0;
+    result->wall_ms = result->cpu_user_ms = result->cpu_system_ms = TC_NOT_MEASURED;
+    result->memory_peak_bytes = result->pids_peak = TC_NOT_MEASURED;
+    result->io_read_bytes = result->io_write_bytes = TC_NOT_MEASURED;
+}
+
+static void init_call(struct tc_call *call, const struct tc_plan *plan, const struct tc_report *report,
+                      struct tc_result *result, char *chunk)
+{
+    memset(call, 0, sizeof *call);
+    call->plan = plan;
+    call->report = report;
+    call->result = result;
+    call->chunk = chunk;
+    call->cell = TC_CELL_EMPTY;
+    call->poller.epoll = call->timers.fd = call->signals.fd = TC_NO_FD;
+    call->input.from = call->input.to = TC_NO_FD;
+    for (int i = 0; i < TC_STREAM_COUNT; i++)
+        call->streams[i].fd = TC_NO_FD;
+    for (int i = 0; i < TC_SINK_COUNT; i++)
+        call->sinks[i] = TC_SINK_EMPTY;
+}
+
+/* Fill what the caller left closed, lowest first, so that it is filled with this. */
+static int guard_standard_streams(struct tc_error *err)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+            return tc_error_set(err, -errno, "open /dev/null in place of a closed descriptor");
+    }
+    return 0;
+}
+
+static int open_events(struct tc_call *call, struct tc_error *err)
+{
+    struct tc_sink *sink = &call->sinks[TC_SINK_EVENTS];
+    int code;
+
+    if (call->report->events < 0)
+        return 0;
+    if (fcntl(call->report->events, F_GETFD) < 0)
+        return tc_error_set(err, -errno, "events: descriptor %d", call->report->events);
+    code = tc_sink_open(sink, call->report->events, "events", err);
+    if (code == 0 && sink->kind == TC_SINK_NONE)
+        code = tc_error_plain(err, -EBADF, "events: descriptor %d is not open for writing", call->report->events);
+    call->carries[TC_SINK_EVENTS] = code == 0;
+    return code;
+}
+
+/* Output passes through unless it would end up between the events. Messages go to stderr in any case. */
+static int open_sinks(struct tc_call *call, struct tc_error *err)
+{
+    bool pass = !call->report->events_are_stdout;
+    int code = tc_sink_open(&call->sinks[TC_SINK_STDERR], STDERR_FILENO, "stderr", err);
+
+    if (code == 0)
+        code = open_events(call, err);
+    if (code < 0)
+        return code;
+    call->streams[TC_STREAM_STDERR].passed_through = call->carries[TC_SINK_STDERR] =
+        pass && call->report->events != STDERR_FILENO;
+    call->streams[TC_STREAM_STDOUT].passed_through = call->carries[TC_SINK_STDOUT] =
+        pass && call->report->events != STDOUT_FILENO;
+    if (!call->carries[TC_SINK_STDOUT])
+        return 0;
+    return tc_sink_open(&call->sinks[TC_SINK_STDOUT], STDOUT_FILENO, "stdout", err);
+}
+
+static int open_loop(struct tc_call *call, struct tc_error *err)
+{
+    int code = tc_poller_open(&call->poller);
+
+    if (code == 0)
+        code = tc_timers_open(&call->timers);
+    if (code == 0)
+        code = tc_signals_open(&call->signals);
+    if (code == 0)
+        code = tc_poller_watch(&call->poller, TC_SOURCE_TIMER, call->timers.fd, EPOLLIN);
+    if (code == 0)
+        code = tc_poller_watch(&call->poller, TC_SOURCE_SIGNAL, call->signals.fd, EPOLLIN);
+    return code < 0 ? tc_error_set(err, code, "make the event loop") : 0;
+}
+
+static int open_call(struct tc_call *call, struct tc_error *err)
+{
+    int code = guard_standard_streams(err);
+
+    if (code == 0)
+        code = open_sinks(call, err);
+    if (code == 0)
+        code = open_loop(call, err);
+    return code;
+}
+
+static void close_call(struct tc_call *call)
+{
+    tc_input_close(call);
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
+        tc_cleanup_fd(&call->streams[i].fd);
+    if (!call->stuck)
+        tc_cell_release(&call->cell);
+    for (int i = 0; i < TC_SINK_COUNT; i++)
+        tc_sink_close(&call->sinks[i]);
+    tc_buf_free(&call->line);
+    tc_signals_close(&call->signals);
+    tc_timers_close(&call->timers);
+    tc_poller_close(&call->poller);
+}
+
+static int check_labels(const struct tc_plan *plan, struct tc_error *err)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < plan->label_count; i++)
+        bytes += strlen(plan->labels[i].name) + strlen(plan->labels[i].value);
+    if (bytes <= LABEL_BYTES)
+        return 0;
+    return tc_error_plain(err, -E2BIG, "label: %zu bytes in all, at most %u are carried", bytes, LABEL_BYTES);
+}
+
+static int watch_cell(struct tc_call *call, struct tc_error *err)
+{
+    int code = tc_poller_watch(&call->poller, TC_SOURCE_CONTROL, call->cell.control, EPOLLIN);
+
+    if (code == 0)
+        code = tc_poller_watch(&call->poller, TC_SOURCE_DEATH, call->cell.pidfd, EPOLLIN);
+    return code < 0 ? tc_error_set(err, code, "watch the cell") : 0;
+}
+
+/* From a ready cell to a command on its way. A signal that came during launch ends the call here. */
+static int start_command(struct tc_call *call, const struct streams *streams, struct tc_error *err)
+{
+    uint64_t wall_ms;
+    int code;
+
+    tc_event_start(call);
+    tc_call_signals(call);
+    if (call->phase != TC_PHASE_BOOT)
+        return 0;
+    code = tc_cell_exec(&call->cell, call->plan, streams->in, streams->out, streams->error, err);
+    if (code < 0)
+        return code;
+    call->phase = TC_PHASE_STARTING;
+    call->exec_ms = tc_clock_ms();
+    if (tc_call_limit(call, TC_LIMIT_WALL, &wall_ms))
+        tc_timers_set(&call->timers, TC_TIMER_WALL, wall_ms);
+    tc_input_pump(call);
+    code = tc_call_look_at_cpu(call);
+    if (code < 0 && code != -ENOENT && code != -ESRCH)
+        return tc_error_set(err, code, "cpu_time: read the CPU time of the cell from /proc");
+    return 0;
+}
+
+static int boot(struct tc_call *call, struct tc_error *err)
+{
+    struct streams streams __attribute__((cleanup(close_streams))) = {TC_NO_FD, TC_NO_FD, TC_NO_FD};
+    int code = check_labels(call->plan, err);
+
+    if (code == 0)
+        code = tc_input_open(call, &streams.in, err);
+    if (code == 0)
+        code = tc_stream_open(call, TC_STREAM_STDOUT, &streams.out, err);
+    if (code == 0)
+        code = tc_stream_open(call, TC_STREAM_STDERR, &streams.error, err);
+    if (code == 0)
+        code = tc_cell_launch(call->plan, &call->cell, err);
+    if (code == 0)
+        code = watch_cell(call, err);
+    if (code == 0)
+        code = start_command(call, &streams, err);
+    return code;
+}
+
+/* Nothing lives (any more): whoever waits for the call is told what became of it. */
+static void skip_to_result(struct tc_call *call, const struct tc_error *error)
+{
+    tc_result_setup_failed(call, error);
+    tc_input_close(call);
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
+        tc_stream_close(call, i);
+    tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
+    tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    tc_cell_release(&call->cell);
+    call->phase = TC_PHASE_DRAINING;
+    tc_timers_set(&call->timers, TC_TIMER_READER, READER_MS);
+}
+
+int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *ret)
+{
+    char chunk[TC_HELD_MAX + TC_READ_SIZE];
+    struct tc_error error = {0};
+    struct tc_call call;
+    int code;
+
+    memset(ret, 0, sizeof *ret);
+    init_result(ret);
+    init_call(&call, plan, report, ret, chunk);
+    code = open_call(&call, &error);
+    if (code == 0 && boot(&call, &error) < 0)
+        skip_to_result(&call, &error);
+    if (code == 0) {
+        code = tc_call_loop(&call);
+        if (code < 0)
+            tc_error_set(&error, code, "wait for events");
+    }
+    if (code < 0)
+        tc_call_abandon(&call, &error);
+    close_call(&call);
+    return 0;
+}
+
+void tc_supervise_report(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *result)
+{
+    struct tc_error error = {0};
+    struct tc_call call;
+
+    init_result(result);
+    init_call(&call, plan, report, result, NULL);
+    call.decided = true;
+    if (open_call(&call, &error) == 0) {
+        call.phase = TC_PHASE_DRAINING;
+        tc_timers_set(&call.timers, TC_TIMER_READER, READER_MS);
+        if (tc_call_loop(&call) == 0)
+            call.phase = TC_PHASE_DONE;
+    }
+    if (call.phase != TC_PHASE_DONE)
+        tc_call_abandon(&call, &error);
+    close_call(&call);
+}
