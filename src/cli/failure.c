@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/failure.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/text.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 
@@ -13,14 +11,7 @@ void tc_failure_print(const struct tc_error *err)
 {
     tc_auto_buf line = {0};
 
-    tc_buf_string(&line, "toolcell: ");
-    tc_text_escape(&line, err->message, strlen(err->message));
-    if (err->hint[0] != '\0') {
-        tc_buf_string(&line, " (");
-        tc_text_escape(&line, err->hint, strlen(err->hint));
-        tc_buf_char(&line, ')');
-    }
-    tc_buf_char(&line, '\n');
+    tc_supervise_message(err, &line);
     if (tc_buf_failed(&line))
         tc_output_write(STDERR_FILENO, "toolcell: out of memory\n", 24);
     else
@@ -45,9 +36,10 @@ int tc_failure_report(const struct tc_request *request, const struct tc_report *
     };
 
     result.wall_ms = tc_clock_ms() - report->started_ms;
-    tc_failure_print(err);
-    if (report->events < 0)
+    if (report->events < 0) {
+        tc_failure_print(err);
         return result.status;
+    }
     if (request != NULL) {
         plan.labels = request->labels;
         plan.label_count = request->label_count;

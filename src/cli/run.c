@@ -92,8 +92,6 @@ static int supervise(struct run *run)
     struct tc_result result = {.exit_code = -1};
 
     tc_supervise_run(run->prepared.plan, &run->report, &result);
-    if (result.error.code != 0)
-        tc_failure_print(&result.error);
     return result.status;
 }
 
