@@ -53,7 +53,7 @@ END_TEST
 
 #define BAD(text, why)                                                                                                 \
     {                                                                                                                  \
-        text, sizeof text - 1, why                                                                                     \
+        (text), sizeof(text) - 1, (why)                                                                                \
     }
 
 START_TEST(test_refused)
