@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_FILTER_ROWS_H
+#define TESTS_FILTER_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALLOWED 0
+
+/* A call with its arguments, and the errno it gets. */
+struct row {
+    const char *call;
+    uint64_t arguments[6];
+    int expected; /* errno, or ALLOWED */
+};
+
+extern const struct row rows[];
+extern const size_t row_count;
+
+#endif
