@@ -76,6 +76,7 @@ void tc_subject_make(const struct tc_view *view, enum tc_operation operation, co
     ret->area = call ? TC_AREA_DATA : mount == NULL ? TC_AREA_ROOTFS : mount->area;
     ret->read_only = mount == NULL ? !view->rootfs_writable
                                    : mount->read_only || (mount->area == TC_AREA_ROOTFS && !view->rootfs_writable);
+    ret->root = mount != NULL && mount->area == TC_AREA_DATA && strlen(mount->target) == length;
     ret->listing = operation == TC_OP_LIST && directory && length > 1;
     if (ret->area == TC_AREA_DATA)
         find_starts(view, call, ret);
@@ -88,14 +89,15 @@ void tc_subject_make(const struct tc_view *view, enum tc_operation operation, co
     ret->traits |= tc_text_traits("/", 1);
 }
 
-/* Match from an offset on, and when listing with the slash too; the empty path has none. */
+/* Match from an offset on, and when listing with the slash too. The root of a mount is the empty path and has none:
+ * to say something about a whole mount but its root is what a subtree pattern is for. */
 static bool matches_from(const struct tc_subject *subject, const struct tc_rule *rule, size_t start)
 {
     size_t length = start > subject->length ? 0 : subject->length - start;
 
     if (tc_glob_match(rule->pattern, rule->pattern_length, subject->path + subject->length - length, length))
         return true;
-    return subject->listing && length > 0 &&
+    return subject->listing && length > 0 && !(rule->absolute && subject->root) &&
            tc_glob_match(rule->pattern, rule->pattern_length, subject->slashed + start, length + 1);
 }
 
