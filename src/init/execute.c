@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,6 +9,25 @@
 #include "kernel/raw.h"
 
 #define SHELL "/bin/sh"
+#define SAMPLE 128 /* bytes looked at, as many as shells do */
+
+/* POSIX lets a file without a known format be refused as a script when its first line holds a NUL; a shell would
+ * otherwise read a damaged binary as commands. What cannot be read is left to the shell to complain about. */
+static bool is_binary(const char *path)
+{
+    char bytes[SAMPLE];
+    long fd = tc_raw3(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long length;
+    bool binary = false;
+
+    if (fd < 0)
+        return false;
+    length = tc_raw3(__NR_read, fd, bytes, SAMPLE);
+    tc_raw1(__NR_close, fd);
+    for (long i = 0; i < length && bytes[i] != '\n' && !binary; i++)
+        binary = bytes[i] == '\0';
+    return binary;
+}
 
 /*
  * A file without a known format is a shell script by POSIX (execlp). argv[0] of
@@ -30,7 +50,7 @@ static int execute(const char *path, char **argv, char **envp)
 {
     int error = (int)-tc_raw3(__NR_execve, path, argv, envp);
 
-    return error == ENOEXEC ? execute_script(path, argv, envp) : error;
+    return error == ENOEXEC && !is_binary(path) ? execute_script(path, argv, envp) : error;
 }
 
 static bool has_slash(const char *name)
