@@ -133,7 +133,8 @@ int tc_options_apply(const struct tc_options *options, void *target, struct tc_e
         int code = item->option->apply(target, item->option->parameter, item->value, err);
 
         if (code < 0 && item->value != NULL)
-            return tc_error_wrap(err, "--%s '%.100s'", item->option->name, item->value);
+            return tc_error_wrap(err, item->option->optional ? "--%s=%.100s" : "--%s '%.100s'", item->option->name,
+                                 item->value);
         if (code < 0)
             return tc_error_wrap(err, "--%s", item->option->name);
     }

@@ -92,7 +92,7 @@ OPTIONS = {
     ("--request", ""): ["--request"],
     ("--request", "/no/such/request"): ["--request", "/no/such/request"],
     ("--request", "/"): ["--request", "directory"],
-    ("--request", "-", "--stdin", "inherit"): ["--request"],
+    ("--request", "-", "--stdin", "inherit"): ["request"],
     ("--allow-degraded=everything",): ["--allow-degraded", "everything", "mediation"],
     ("--allow-degraded=",): ["--allow-degraded"],
     ("--allow-degraded=mediation,",): ["--allow-degraded"],
