@@ -124,6 +124,6 @@ def test_help_forms(binary):
 
 
 def test_events_and_outcomes_are_those_of_the_schema():
-    schema = SOURCE / "policy" / "schema" / "result.json"
+    schema = SOURCE / "policy" / "schema" / "event.json"
     outcomes = set(re.findall(r"^\*([a-z_]+)\*$", section("toolcell-events.5", "OUTCOMES"), re.M))
     assert all(f'"{outcome}"' in schema.read_text() for outcome in outcomes) and len(outcomes) == 10
