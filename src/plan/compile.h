@@ -16,7 +16,9 @@ enum tc_compile_mode {
 /**
  * Compile a plan. Pure: reads nothing but its arguments (the environment block among the facts).
  *
- * @param rules, request, facts  borrowed; all three must outlive the plan, which points at their parts
+ * @param rules    borrowed; must outlive the plan, which points at its parts, like the next two
+ * @param request  borrowed
+ * @param facts    borrowed
  * @param ret      new plan, freed with tc_plan_free()
  * @return 0; -EINVAL (the request is wrong), -EOPNOTSUPP (cannot be enforced here, by name and with a hint),
  *         -EPERM (refused: aliases, out of reach), -ENOMEM

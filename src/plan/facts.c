@@ -34,8 +34,6 @@
  * together is the tree in which the program is searched.
  */
 
-extern char **environ;
-
 static int gather_caller(struct tc_facts *facts, struct tc_error *err)
 {
     const char *home;
@@ -237,6 +235,7 @@ static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, co
     if ((result = gather_sources(facts, &mounts, request, err)) == 0 &&
         (result = gather_rootfs(facts, &mounts, request, err)) == 0 &&
         (result = tc_rootfs_devices(facts, &mounts, err)) == 0 && (result = tc_timezone_gather(facts, err)) == 0 &&
+        (result = gather_resolver(facts, request, err)) == 0 &&
         (result = tc_protect_gather(facts, &mounts, protect, err)) == 0)
         result = gather_tree(facts, &mounts, rules, request, err);
     return result;

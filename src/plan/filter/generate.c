@@ -152,9 +152,9 @@ int main(void)
     printf("/* Generated from the filter's table. */\n#include \"plan/filter.h\"\n\n"
            "#include <linux/audit.h>\n#include <linux/filter.h>\n\n");
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-        struct sock_filter prologue[16];
-        struct sock_filter *program;
-        size_t count;
+        struct sock_filter prologue[16] = {0};
+        struct sock_filter *program = NULL;
+        size_t count = 0;
 
         load_program(&targets[i], &program, &count);
         printf("static const struct sock_filter %s_program[] = {\n", targets[i].name);
