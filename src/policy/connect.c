@@ -167,9 +167,7 @@ int tc_connect_parse(const char *pattern, size_t length, struct tc_connect_match
         return refuse(why, "expected host:port, such as \"*.example.org:443\"");
 
     size_t host = (size_t)(colon - pattern);
-    if (pattern[0] != '[')
-        r = parse_host(pattern, host, ret, why);
-    else if (host >= 2 && pattern[host - 1] == ']' && memchr(pattern, ':', host) != NULL)
+    if (pattern[0] == '[' && host >= 2 && pattern[host - 1] == ']' && memchr(pattern, ':', host) != NULL)
         r = parse_block(pattern + 1, host - 2, AF_INET6, ret, why);
     else
         r = parse_host(pattern, host, ret, why);

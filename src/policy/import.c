@@ -240,7 +240,7 @@ int tc_import_parse(const struct tc_json *root, const char *source, struct tc_pa
         r = read_effect(root, "default", parts->arena, &fallback, err);
     for (size_t i = 0; r == 0 && i < COUNT; i++)
         r = read_list(root, names[i], fallback, parts->arena, &lists[i], err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (add_list(parts, source, &lists[READ], TC_OP_READ) < 0 ||
         add_list(parts, source, &lists[WRITE], TC_OP_WRITE) < 0 ||

@@ -77,7 +77,7 @@ static int read_limit(const struct tc_json *json, enum tc_limit limit, struct tc
 {
     bool fraction =
         limit == TC_LIMIT_WALL || limit == TC_LIMIT_CPU_TIME || limit == TC_LIMIT_GRACE || limit == TC_LIMIT_CPUS;
-    const char *text;
+    const char *text = NULL;
     int r = quantity_text(json, fraction, arena, &text, limit_example(limit), err);
 
     if (r < 0)
@@ -177,7 +177,7 @@ int tc_approval_section(const struct tc_json *json, struct tc_parts *parts, stru
 {
     static const char *const example = "a duration such as \"60s\", more than nothing";
     struct tc_json timeout;
-    const char *text;
+    const char *text = NULL;
     uint64_t value;
     int r = tc_project_refuse(json, parts, err);
 
