@@ -161,12 +161,18 @@ part_valgrind()
         --wrapper='valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
 }
 
+# Memory that runs out is an error code here, and tests ask for more than there can be.
+sanitizer_options()
+{
+    export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+}
+
 part_sanitize()
 {
     local tests=(tests/system/test_cases.py tests/system/test_tools.py)
     CC=gcc meson_setup build-asan -Dwerror=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
     ninja -C build-asan
-    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    sanitizer_options
     meson_tests sanitize build-asan -t 5
     cp "$logs/sanitize.counts" "$logs/sanitize.unit"
     [ "$TOOLCELL_LONG" != 1 ] || tests=(tests/system)
@@ -184,6 +190,7 @@ part_fuzz()
     CC=clang meson_setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
         -Db_lundef=false -Dlaunch=fork
     ninja -C build-fuzz
+    sanitizer_options
     for target in build-fuzz/tests/fuzz/fuzz-*; do
         if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
         name=${target##*/fuzz-}
