@@ -271,6 +271,18 @@ static void accept_children(void)
     }
 }
 
+/* A hard limit of file sizes below that of init makes writing it fail, and leaves a signal besides: the error is
+ * enough. */
+static void forget_file_size_signal(void)
+{
+    const struct timespec now = {0};
+    sigset_t size;
+
+    sigemptyset(&size);
+    sigaddset(&size, SIGXFSZ);
+    sigtimedwait(&size, NULL, &now);
+}
+
 static int launch_guarded(struct tc_launch *launch, struct tc_cell *ret, struct tc_error *err)
 {
     struct tc_cell cell = TC_CELL_EMPTY;
@@ -303,7 +315,7 @@ int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_er
                                .report = {TC_NO_FD, TC_NO_FD},
                                .proceed = {TC_NO_FD, TC_NO_FD},
                                .image = TC_NO_FD};
-    struct rlimit files;
+    struct tc_limits_before limits;
     sigset_t all, before;
     struct tc_error local = {0};
     int r;
@@ -314,14 +326,15 @@ int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_er
     accept_children();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    r = tc_limits_raise_files(&files);
+    r = tc_limits_raise(&limits);
     if (r < 0) {
-        tc_error_set(err, r, "raise the limit of open files");
+        tc_error_set(err, r, "raise the limits of the launch");
         tc_error_stage(err, "init");
     } else {
         r = launch_guarded(&launch, ret, err);
-        tc_limits_restore_files(&files);
+        tc_limits_restore(&limits);
     }
+    forget_file_size_signal();
     sigprocmask(SIG_SETMASK, &before, NULL);
     return r;
 }

@@ -50,6 +50,12 @@ void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
         tc_error_hint(err, "the host ids must exist in this user namespace: set a range of them in /etc/toolcell/uids");
     else if (early && refused)
         tc_error_hint(err, "an outer container or a security module may forbid to write id maps");
+    else if (err->code == -EACCES && setting("/proc/sys/vm/memfd_noexec") == '2')
+        tc_error_hint(err, "executable memory files are forbidden: sysctl vm.memfd_noexec=1 or 0");
+    else if (err->code == -EAGAIN)
+        tc_error_hint(err, "a limit of processes is reached (ulimit -u, or pids.max of the group)");
+    else if (err->code == -EFBIG)
+        tc_error_hint(err, "raise the hard limit of file sizes (ulimit -Hf)");
     else if (err->code == -EMFILE)
         tc_error_hint(err, "raise the hard limit of open files (ulimit -Hn)");
 }

@@ -3,18 +3,31 @@
 
 #include <errno.h>
 
-int tc_limits_raise_files(struct rlimit *ret_before)
+static int raise_one(__rlimit_resource_t resource, struct rlimit *ret_before)
 {
     struct rlimit raised;
 
-    if (getrlimit(RLIMIT_NOFILE, ret_before) < 0)
+    if (getrlimit(resource, ret_before) < 0)
         return -errno;
     raised = *ret_before;
     raised.rlim_cur = raised.rlim_max;
-    return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? -errno : 0;
+    return setrlimit(resource, &raised) < 0 ? -errno : 0;
 }
 
-void tc_limits_restore_files(const struct rlimit *before)
+int tc_limits_raise(struct tc_limits_before *ret)
 {
-    setrlimit(RLIMIT_NOFILE, before);
+    int r = raise_one(RLIMIT_NOFILE, &ret->files);
+
+    if (r < 0)
+        return r;
+    r = raise_one(RLIMIT_FSIZE, &ret->size);
+    if (r < 0)
+        setrlimit(RLIMIT_NOFILE, &ret->files);
+    return r;
+}
+
+void tc_limits_restore(const struct tc_limits_before *before)
+{
+    setrlimit(RLIMIT_NOFILE, &before->files);
+    setrlimit(RLIMIT_FSIZE, &before->size);
 }

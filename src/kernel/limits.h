@@ -4,14 +4,20 @@
 
 #include <sys/resource.h>
 
+/* Soft limits of the caller that would get in the way of a launch. */
+struct tc_limits_before {
+    struct rlimit files; /* RLIMIT_NOFILE */
+    struct rlimit size;  /* RLIMIT_FSIZE: counts for a memfd too */
+};
+
 /**
- * Allow the caller as many descriptors as its hard limit does.
- * @param ret_before  the limit that held, for tc_limits_restore_files()
+ * Raise them to their hard limits.
+ * @param ret  what held, for tc_limits_restore()
  * @return 0 or -errno
  */
-int tc_limits_raise_files(struct rlimit *ret_before);
+int tc_limits_raise(struct tc_limits_before *ret);
 
-/** Set the limit of descriptors back. */
-void tc_limits_restore_files(const struct rlimit *before);
+/** Set them back. */
+void tc_limits_restore(const struct tc_limits_before *before);
 
 #endif

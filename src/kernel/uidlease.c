@@ -97,10 +97,14 @@ static int try_lock(int fd, uint32_t index)
 int tc_uidlease_take(const char *directory, const struct tc_uid_range *range, struct tc_uidlease *ret)
 {
     tc_auto_fd file = open_lock_file(directory);
+    uint32_t start = (uint32_t)getpid() % range->count;
 
     if (file < 0)
         return file;
-    for (uint32_t index = 0; index < range->count; index++) {
+    /* From another place each time: an id is not used again while processes of a cell whose supervisor was killed are
+     * still on their way out. */
+    for (uint32_t i = 0; i < range->count; i++) {
+        uint32_t index = (start + i) % range->count;
         int r = try_lock(file, index);
 
         if (r < 0)

@@ -220,18 +220,19 @@ START_TEST(test_loopback_request)
 }
 END_TEST
 
-START_TEST(test_files_limit)
+START_TEST(test_limits_are_raised)
 {
     struct rlimit before, raised;
     struct rlimit low = {.rlim_cur = 10};
+    struct tc_limits_before held;
 
     getrlimit(RLIMIT_NOFILE, &before);
     low.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_NOFILE, &low);
-    ck_assert_int_eq(tc_limits_raise_files(&low), 0);
+    ck_assert_int_eq(tc_limits_raise(&held), 0);
     getrlimit(RLIMIT_NOFILE, &raised);
     ck_assert_uint_eq(raised.rlim_cur, before.rlim_max);
-    tc_limits_restore_files(&low);
+    tc_limits_restore(&held);
     getrlimit(RLIMIT_NOFILE, &raised);
     ck_assert_uint_eq(raised.rlim_cur, 10);
     setrlimit(RLIMIT_NOFILE, &before);
@@ -282,7 +283,7 @@ int main(void)
                                   test_landlock_rights,
                                   test_landlock_rules,
                                   test_loopback_request,
-                                  test_files_limit,
+                                  test_limits_are_raised,
                                   test_id_maps,
                                   test_mount_errors};
     Suite *suite = suite_create("kernel");
