@@ -58,14 +58,15 @@ struct tc_call {
     const struct tc_report *report;
     struct tc_result *result;
     enum tc_phase phase;
-    bool decided;         /* result->outcome holds: the first cause wins */
-    bool ended;           /* init told how the command ended, or why it did not start */
-    bool stuck;           /* killed processes do not die: the cell cannot be reaped */
-    int cancelled_by;     /* signal number, or 0 */
-    bool reader_gone;     /* some reader has gone away */
-    uint64_t exec_ms;     /* when EXEC was sent, 0 before */
-    uint64_t delivered;   /* bytes of output within the limit */
-    uint64_t thrown_away; /* bytes beyond it */
+    bool decided;           /* result->outcome holds: the first cause wins */
+    bool ended;             /* init told how the command ended, or why it did not start */
+    bool stuck;             /* killed processes do not die: the cell cannot be reaped */
+    int cancelled_by;       /* signal number, or 0 */
+    bool reader_gone;       /* some reader has gone away */
+    uint64_t exec_ms;       /* when EXEC was sent, 0 before */
+    struct tc_cpu_time cpu; /* as last sampled */
+    uint64_t delivered;     /* bytes of output within the limit */
+    uint64_t thrown_away;   /* bytes beyond it */
 
     struct tc_cell cell;
     struct tc_poller poller;
@@ -155,10 +156,13 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply);
 /** The host or toolcell failed. Settles the outcome unless it is settled. */
 void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error);
 
+/** A reader did not get everything: says why, where the reader did not simply leave. */
+void tc_result_undelivered(struct tc_call *call, const struct tc_sink *sink);
+
 /** Everything is dead: usage, and what only that tells. */
 void tc_result_complete(struct tc_call *call);
 
-/** Set result->status from the rest. */
+/** Settle what delivery tells, the counts and result->status. Called again when something changed. */
 void tc_result_set_status(struct tc_call *call);
 
 /** "SIGKILL", "SIGRTMIN+3": writes the name of a signal and returns it. */

@@ -54,9 +54,14 @@ static ssize_t read_text(const char *path, char *text, size_t size)
     return length;
 }
 
-/* Ticks of fields 14 to 17 of /proc/PID/stat (proc(5)): own and waited-for children's. The second field is the name
- * in parentheses, chosen by the cell, and may hold parentheses and blanks itself. */
-static int read_ticks(pid_t pid, uint64_t *ret)
+/* In clock ticks. */
+struct ticks {
+    uint64_t user, system;
+};
+
+/* Add fields 14 to 17 of /proc/PID/stat (proc(5)): own times and those of waited-for children. The second field is the
+ * name in parentheses, chosen by the cell, and may hold parentheses and blanks itself. */
+static int add_ticks(pid_t pid, struct ticks *sum)
 {
     unsigned long user, system;
     long children_user, children_system;
@@ -72,7 +77,8 @@ static int read_ticks(pid_t pid, uint64_t *ret)
     if (after == NULL || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &user,
                                 &system, &children_user, &children_system) != 4)
         return -EPROTO;
-    *ret = user + system + (uint64_t)children_user + (uint64_t)children_system;
+    sum->user += user + (uint64_t)children_user;
+    sum->system += system + (uint64_t)children_system;
     return 0;
 }
 
@@ -116,24 +122,23 @@ static void add_all_children(struct walk *walk, pid_t pid)
     closedir(tasks);
 }
 
-int tc_cpu_sample(pid_t init, uint64_t *ret_ms)
+int tc_cpu_sample(pid_t init, struct tc_cpu_time *ret)
 {
-    tc_auto_free pid_t *owner = NULL;
+    uint64_t tick = (uint64_t)sysconf(_SC_CLK_TCK);
     struct walk walk = {NULL, 0, 0};
-    uint64_t ticks, sum;
-    int code = read_ticks(init, &sum);
+    struct ticks sum = {0, 0};
+    int code = add_ticks(init, &sum);
 
     if (code < 0)
         return code;
     add_all_children(&walk, init);
     for (size_t i = 0; i < walk.count; i++) {
-        if (read_ticks(walk.pids[i], &ticks) < 0)
-            continue;
-        sum += ticks;
-        add_all_children(&walk, walk.pids[i]);
+        if (add_ticks(walk.pids[i], &sum) == 0)
+            add_all_children(&walk, walk.pids[i]);
     }
-    owner = walk.pids;
-    *ret_ms = sum * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    free(walk.pids);
+    ret->user_ms = sum.user * 1000 / tick;
+    ret->system_ms = sum.system * 1000 / tick;
     return 0;
 }
 

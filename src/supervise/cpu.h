@@ -5,15 +5,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct tc_cpu_time {
+    uint64_t user_ms, system_ms;
+};
+
 /**
  * CPU time spent so far by a cell: of its living processes and of the children that those have waited for.
  * Children of a process that ignores SIGCHLD are never counted by the kernel once they are gone.
  *
- * @param init    its first process, in the caller's pid namespace
- * @param ret_ms  milliseconds, user and system
+ * @param init  its first process, in the caller's pid namespace
  * @return 0, or -errno when /proc does not show the process (ENOENT: it is gone)
  */
-int tc_cpu_sample(pid_t init, uint64_t *ret_ms);
+int tc_cpu_sample(pid_t init, struct tc_cpu_time *ret);
 
 /** When to look again: before the rest of the limit can be used up on all CPUs, within 10 to 100 ms. */
 uint64_t tc_cpu_interval(uint64_t limit_ms, uint64_t spent_ms);

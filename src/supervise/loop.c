@@ -66,6 +66,9 @@ static void kill_cell(struct tc_call *call)
     if (call->phase >= TC_PHASE_DYING)
         return;
     call->phase = TC_PHASE_DYING;
+    /* Children that the kernel reaps when init dies are in nobody's sum. */
+    if (!call->ended && call->exec_ms != 0)
+        tc_cpu_sample(call->cell.pid, &call->cpu);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_input_close(call);
     tc_timers_clear(&call->timers, TC_TIMER_WALL);
@@ -104,24 +107,26 @@ void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink)
     if (call->reader_gone)
         return;
     call->reader_gone = true;
-    if (sink->broken != -EPIPE && sink->broken != -ECONNRESET && call->result->error.code == 0) {
-        tc_error_set(&call->result->error, sink->broken, "%s", sink->name);
-        tc_error_stage(&call->result->error, "output");
-    }
+    tc_result_undelivered(call, sink);
     if (!call->report->keep_going && call->phase < TC_PHASE_DYING && !call->decided)
         cancel(call);
 }
 
-static void on_signal(struct tc_call *call, int signal)
+static void on_stop(struct tc_call *call, bool terminal)
+{
+    bool living = call->phase == TC_PHASE_RUNNING;
+
+    if (living)
+        tc_cell_signal(&call->cell, SIGSTOP);
+    tc_signals_stop(terminal);
+    if (living)
+        tc_cell_signal(&call->cell, SIGCONT);
+}
+
+static void on_signal(struct tc_call *call, int signal, bool terminal)
 {
     if (signal == SIGTSTP) {
-        bool living = call->phase == TC_PHASE_RUNNING;
-
-        if (living)
-            tc_cell_signal(&call->cell, SIGSTOP);
-        tc_signals_stop();
-        if (living)
-            tc_cell_signal(&call->cell, SIGCONT);
+        on_stop(call, terminal);
     } else if (call->phase >= TC_PHASE_DRAINING) {
         tc_timers_set(&call->timers, TC_TIMER_READER, 0); /* who waited for the reader is told not to */
     } else if (call->phase < TC_PHASE_DYING) {
@@ -133,10 +138,11 @@ static void on_signal(struct tc_call *call, int signal)
 
 void tc_call_signals(struct tc_call *call)
 {
+    bool terminal;
     int signal;
 
-    while ((signal = tc_signals_read(&call->signals)) != 0)
-        on_signal(call, signal);
+    while ((signal = tc_signals_read(&call->signals, &terminal)) != 0)
+        on_signal(call, signal, terminal);
 }
 
 static void impossible(struct tc_call *call, const char *why)
@@ -213,9 +219,10 @@ int tc_call_look_at_cpu(struct tc_call *call)
 
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit_ms))
         return 0;
-    code = tc_cpu_sample(call->cell.pid, &spent_ms);
+    code = tc_cpu_sample(call->cell.pid, &call->cpu);
     if (code < 0)
         return code;
+    spent_ms = call->cpu.user_ms + call->cpu.system_ms;
     if (spent_ms >= limit_ms)
         tc_call_end(call, TC_OUTCOME_CPU_LIMIT);
     else
@@ -223,26 +230,50 @@ int tc_call_look_at_cpu(struct tc_call *call)
     return 0;
 }
 
-static bool conclude(struct tc_call *call);
+static const enum tc_source sink_sources[TC_SINK_COUNT] = {TC_SOURCE_SINK_STDOUT, TC_SOURCE_SINK_STDERR,
+                                                           TC_SOURCE_SINK_EVENTS};
 
-/* Whoever still reads nothing is left behind. */
+/* Take up what writing has met. */
+static void note_broken_sinks(struct tc_call *call)
+{
+    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
+        if (call->sinks[i].broken == 0)
+            continue;
+        tc_poller_drop(&call->poller, sink_sources[i]);
+        if (call->carries[i])
+            tc_call_reader_gone(call, &call->sinks[i]);
+    }
+}
+
+/* Queue the result and the lines for people. False when the events' reader is behind. */
+static bool conclude(struct tc_call *call)
+{
+    tc_auto_buf text = {0};
+
+    note_broken_sinks(call);
+    tc_result_set_status(call);
+    if (!tc_event_result(call))
+        return false;
+    tc_result_messages(call, &text);
+    if (!tc_buf_failed(&text) && text.length <= tc_sink_room(&call->sinks[TC_SINK_STDERR]))
+        tc_sink_put(&call->sinks[TC_SINK_STDERR], text.data, text.length);
+    call->phase = TC_PHASE_CLOSING;
+    return true;
+}
+
+/* Whoever still has not read everything is left behind. */
 static void give_up_readers(struct tc_call *call)
 {
-    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++) {
-        if (call->streams[i].fd >= 0) {
-            call->result->truncated = true;
-            call->streams[i].held_length = 0;
-            tc_stream_close(call, i);
-        }
+    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
+        if (!call->carries[i] || tc_sink_idle(&call->sinks[i]))
+            continue;
+        call->result->truncated = true;
+        tc_sink_break(&call->sinks[i], -ETIMEDOUT);
     }
-    for (enum tc_sink_index i = TC_SINK_STDOUT; i <= TC_SINK_STDERR; i++) {
-        if (call->carries[i] && !tc_sink_idle(&call->sinks[i])) {
-            call->result->truncated = true;
-            tc_sink_break(&call->sinks[i], -ETIMEDOUT);
-        }
-    }
-    if (call->phase == TC_PHASE_CLOSING || !conclude(call))
-        call->phase = TC_PHASE_DONE;
+    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
+        tc_stream_close(call, i);
+    if (call->phase == TC_PHASE_DRAINING)
+        conclude(call);
 }
 
 static void serve_timers(struct tc_call *call)
@@ -258,9 +289,6 @@ static void serve_timers(struct tc_call *call)
     if (tc_timers_passed(&call->timers, TC_TIMER_READER))
         give_up_readers(call);
 }
-
-static const enum tc_source sink_sources[TC_SINK_COUNT] = {TC_SOURCE_SINK_STDOUT, TC_SOURCE_SINK_STDERR,
-                                                           TC_SOURCE_SINK_EVENTS};
 
 static void serve_sinks(struct tc_call *call)
 {
@@ -298,16 +326,11 @@ static void watch_sink(struct tc_call *call, enum tc_sink_index index)
     struct tc_sink *sink = &call->sinks[index];
     uint32_t events = tc_sink_idle(sink) ? 0 : EPOLLOUT;
 
-    if (sink->kind == TC_SINK_NONE || (sink->kind == TC_SINK_FILE && events == 0))
+    if (sink->kind == TC_SINK_NONE || sink->broken != 0 || (sink->kind == TC_SINK_FILE && events == 0))
         return;
     /* What can neither be written nor waited for never will be. */
-    if (sink->broken == 0 && tc_poller_watch(&call->poller, sink_sources[index], sink->fd, events) < 0 && events != 0)
+    if (tc_poller_watch(&call->poller, sink_sources[index], sink->fd, events) < 0 && events != 0)
         tc_sink_break(sink, -EAGAIN);
-    if (sink->broken == 0)
-        return;
-    tc_poller_drop(&call->poller, sink_sources[index]);
-    if (call->carries[index])
-        tc_call_reader_gone(call, sink);
 }
 
 /* Everything that was written has been handed on: the result may follow. */
@@ -320,26 +343,12 @@ static bool drained(const struct tc_call *call)
     return tc_sink_idle(&call->sinks[TC_SINK_STDOUT]) && tc_sink_idle(&call->sinks[TC_SINK_STDERR]);
 }
 
-/* Queue the result and the lines for people. False when the events' reader is behind. */
-static bool conclude(struct tc_call *call)
-{
-    tc_auto_buf text = {0};
-
-    tc_result_set_status(call);
-    if (!tc_event_result(call))
-        return false;
-    tc_result_messages(call, &text);
-    if (!tc_buf_failed(&text) && text.length <= tc_sink_room(&call->sinks[TC_SINK_STDERR]))
-        tc_sink_put(&call->sinks[TC_SINK_STDERR], text.data, text.length);
-    call->phase = TC_PHASE_CLOSING;
-    return true;
-}
-
 /* Whether the phase is over, and what is to be waited for next. */
 static void advance(struct tc_call *call)
 {
     bool waiting = false;
 
+    note_broken_sinks(call);
     if (call->phase == TC_PHASE_DRAINING && drained(call))
         conclude(call);
     for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {

@@ -96,6 +96,7 @@ void tc_sink_break(struct tc_sink *sink, int error)
 {
     if (sink->broken == 0)
         sink->broken = error;
+    sink->lost |= sink->length > 0;
     sink->length = 0;
     free(sink->queue);
     sink->queue = NULL;
@@ -155,6 +156,7 @@ static size_t write_some(struct tc_sink *sink, const char *bytes, size_t length)
             break;
         if (written <= 0) {
             tc_sink_break(sink, written < 0 ? -errno : -EIO);
+            sink->lost = true;
             break;
         }
         done += (size_t)written;
@@ -184,6 +186,7 @@ static void enqueue(struct tc_sink *sink, const char *bytes, size_t length)
         sink->queue = malloc(TC_SINK_QUEUE);
         if (sink->queue == NULL) {
             tc_sink_break(sink, -ENOMEM);
+            sink->lost = true;
             return;
         }
         sink->head = 0;
@@ -200,9 +203,10 @@ void tc_sink_put(struct tc_sink *sink, const void *bytes, size_t length)
 {
     size_t done = 0;
 
-    if (sink->kind == TC_SINK_NONE || sink->broken != 0)
+    if (sink->kind == TC_SINK_NONE)
         return;
     tc_sink_flush(sink);
+    sink->lost |= sink->broken != 0;
     if (sink->length == 0 && sink->broken == 0)
         done = write_some(sink, bytes, length);
     if (sink->broken == 0 && done < length)

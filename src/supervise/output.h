@@ -29,6 +29,7 @@ struct tc_sink {
     size_t head; /* first byte that waits */
     size_t length;
     int broken; /* -errno once writing failed; the sink then swallows everything */
+    bool lost;  /* and did so with something */
 };
 
 #define TC_SINK_EMPTY ((struct tc_sink){.kind = TC_SINK_NONE, .fd = -1})

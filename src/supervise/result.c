@@ -153,6 +153,11 @@ static void init_lost(struct tc_call *call, int status)
     tc_result_setup_failed(call, &error);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 void tc_result_complete(struct tc_call *call)
 {
     struct tc_result *result = call->result;
@@ -162,11 +167,36 @@ void tc_result_complete(struct tc_call *call)
     if (call->exec_ms != 0)
         result->wall_ms = tc_clock_ms() - call->exec_ms;
     if (tc_cell_reap(&call->cell, &user_us, &system_us, &status) == 0) {
-        result->cpu_user_ms = user_us / 1000;
-        result->cpu_system_ms = system_us / 1000;
+        result->cpu_user_ms = larger(user_us / 1000, call->cpu.user_ms);
+        result->cpu_system_ms = larger(system_us / 1000, call->cpu.system_ms);
     }
     if (!call->decided)
         init_lost(call, status);
+}
+
+void tc_result_undelivered(struct tc_call *call, const struct tc_sink *sink)
+{
+    struct tc_error *error = &call->result->error;
+
+    if (error->code != 0 || sink->broken == -EPIPE || sink->broken == -ECONNRESET)
+        return;
+    if (sink->broken == -ETIMEDOUT)
+        tc_error_plain(error, -ETIMEDOUT, "%s: the reader took too long", sink->name);
+    else
+        tc_error_set(error, sink->broken, "%s", sink->name);
+    tc_error_stage(error, "output");
+}
+
+/* A command's end is no success of the call while what it wrote did not arrive. */
+static void settle_delivery(struct tc_call *call)
+{
+    if (call->report->keep_going ||
+        (call->result->outcome != TC_OUTCOME_EXITED && call->result->outcome != TC_OUTCOME_SIGNALED))
+        return;
+    for (int i = 0; i < TC_SINK_COUNT; i++) {
+        if (call->carries[i] && call->sinks[i].lost)
+            call->result->outcome = TC_OUTCOME_CANCELLED;
+    }
 }
 
 static int status_of(const struct tc_call *call)
@@ -200,6 +230,7 @@ static int status_of(const struct tc_call *call)
 
 void tc_result_set_status(struct tc_call *call)
 {
+    settle_delivery(call);
     call->result->status = status_of(call);
     call->result->stdout_bytes = call->streams[TC_STREAM_STDOUT].bytes;
     call->result->stderr_bytes = call->streams[TC_STREAM_STDERR].bytes;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -156,6 +157,16 @@ static int watch_cell(struct tc_call *call, struct tc_error *err)
     return code < 0 ? tc_error_set(err, code, "watch the cell") : 0;
 }
 
+/* A program may open its own streams anew (/dev/stderr): their pipes belong to the cell's user. */
+static int hand_over(const struct tc_cell *cell, int fd, struct tc_error *err)
+{
+    struct stat status;
+
+    if (cell->host_uid == geteuid() || fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
+        return 0;
+    return fchown(fd, cell->host_uid, cell->host_gid) < 0 ? tc_error_set(err, -errno, "give the pipes to the cell") : 0;
+}
+
 /* From a ready cell to a command on its way. A signal that came during launch ends the call here. */
 static int start_command(struct tc_call *call, const struct streams *streams, struct tc_error *err)
 {
@@ -196,6 +207,12 @@ static int boot(struct tc_call *call, struct tc_error *err)
     if (code == 0)
         code = watch_cell(call, err);
     if (code == 0)
+        code = hand_over(&call->cell, streams.in, err);
+    if (code == 0)
+        code = hand_over(&call->cell, streams.out, err);
+    if (code == 0)
+        code = hand_over(&call->cell, streams.error, err);
+    if (code == 0)
         code = start_command(call, &streams, err);
     return code;
 }
@@ -234,6 +251,7 @@ int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report,
     }
     if (code < 0)
         tc_call_abandon(&call, &error);
+    tc_result_set_status(&call);
     close_call(&call);
     return 0;
 }

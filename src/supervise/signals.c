@@ -47,16 +47,17 @@ int tc_signals_open(struct tc_signals *signals)
     return 0;
 }
 
-int tc_signals_read(struct tc_signals *signals)
+int tc_signals_read(struct tc_signals *signals, bool *ret_terminal)
 {
     struct signalfd_siginfo info;
 
     if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
         return 0;
+    *ret_terminal = info.ssi_code == SI_KERNEL;
     return (int)info.ssi_signo;
 }
 
-void tc_signals_stop(void)
+static void stop_as_by_default(void)
 {
     struct sigaction action, saved;
     sigset_t set, mask;
@@ -73,11 +74,21 @@ void tc_signals_stop(void)
     sigaction(SIGTSTP, &saved, NULL);
 }
 
+void tc_signals_stop(bool terminal)
+{
+    if (terminal)
+        stop_as_by_default();
+    else
+        raise(SIGSTOP);
+}
+
 void tc_signals_close(struct tc_signals *signals)
 {
+    bool terminal;
+
     if (signals->fd < 0)
         return;
-    while (tc_signals_read(signals) != 0)
+    while (tc_signals_read(signals, &terminal) != 0)
         ;
     tc_cleanup_fd(&signals->fd);
     sigaction(SIGCHLD, &signals->saved_child, NULL);

@@ -3,6 +3,7 @@
 #define TC_SUPERVISE_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* The caller's signals while a call runs, taken from a descriptor. */
 struct tc_signals {
@@ -20,12 +21,17 @@ struct tc_signals {
  */
 int tc_signals_open(struct tc_signals *signals);
 
-/** The next signal, 0 when none is there. Never blocks. */
-int tc_signals_read(struct tc_signals *signals);
+/**
+ * The next signal, 0 when none is there. Never blocks.
+ * @param ret_terminal  true when it was typed at a terminal, not sent by a process
+ */
+int tc_signals_read(struct tc_signals *signals, bool *ret_terminal);
 
-/** Stop this process as SIGTSTP does by default (not at all in an orphaned process group) and return once it has been
- *  continued. */
-void tc_signals_stop(void);
+/**
+ * Stop this process, and return once it has been continued.
+ * @param terminal  as SIGTSTP does by default: not at all in an orphaned process group, where nobody would continue it
+ */
+void tc_signals_stop(bool terminal);
 
 /** Restore what was there; signals that came in the meantime are dropped. Safe when open failed. */
 void tc_signals_close(struct tc_signals *signals);
