@@ -139,6 +139,8 @@ static char *display_name(struct tc_arena *arena, const char *name, const char *
 {
     char *directory = directory_part(arena, name);
 
+    while (reference[0] == '.' && reference[1] == '/')
+        reference += 2;
     return directory == NULL ? NULL : below(arena, directory, reference);
 }
 
