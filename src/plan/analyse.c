@@ -131,7 +131,7 @@ static bool matches_point(const struct pattern *pattern, const char *text, enum 
 
     if (tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, text, length))
         return true;
-    if (operation != TC_OP_LIST || !directory)
+    if (operation != TC_OP_LIST || !directory || length == 0 || strcmp(text, "/") == 0)
         return false;
     memcpy(scratch, text, length);
     scratch[length] = '/';
@@ -170,7 +170,7 @@ static void match_root(const struct query *query, const struct pattern *pattern,
                        struct match *ret)
 {
     if (point) {
-        if (matches_point(pattern, root, query->operation, !query->region->file, query->scratch))
+        if (matches_point(pattern, root, query->operation, query->region->kind != TC_REGION_FILE, query->scratch))
             ret->may = ret->all = true;
         return;
     }
@@ -261,55 +261,15 @@ static struct answer judge_part(const struct tc_analysis *analysis, const struct
 /* Whether the region's root itself is judged for an operation. */
 static bool root_counts(const struct query *query)
 {
-    if (query->region->file)
+    if (query->region->kind == TC_REGION_FILE)
         return query->operation != TC_OP_LIST;
     return query->operation != TC_OP_READ && query->operation != TC_OP_EXECUTE;
-}
-
-/* Collect the rules that speak about the region and would make it uneven. */
-static int collect_partial(const struct tc_analysis *analysis, const struct query *query,
-                           const struct patterns *patterns, struct tc_verdict *verdict)
-{
-    const struct tc_rule **list =
-        tc_arena_array(analysis->arena, verdict->partial_count + patterns->count + 1, sizeof(*list));
-
-    if (list == NULL)
-        return -ENOMEM;
-    if (verdict->partial_count > 0)
-        memcpy(list, verdict->partial, verdict->partial_count * sizeof(*list));
-    for (size_t i = 0; i < patterns->count; i++) {
-        const struct pattern *pattern = &patterns->list[i];
-        bool may = false, all = false;
-
-        if (!(pattern->rule->operations & TC_OP_BIT(query->operation)))
-            continue;
-        if (!query->region->file) {
-            struct match below = match_rule(query, pattern, false);
-
-            may = below.may;
-            all = below.all;
-        }
-        if (!may && root_counts(query))
-            may = match_rule(query, pattern, true).may;
-        if (may && (pattern->rule->effect != verdict->final || pattern->rule->effect == TC_ASK))
-            list[verdict->partial_count++] = pattern->rule;
-        if (all)
-            break;
-    }
-    verdict->partial = list;
-    return 0;
-}
-
-static bool is_single(unsigned effects)
-{
-    return (effects & (effects - 1)) == 0;
 }
 
 int tc_analysis_judge(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
                       const char *const *holes, struct tc_verdict *ret)
 {
     struct query query = {.region = region, .operation = operation, .holes = holes};
-    int result = 0;
 
     *ret = (struct tc_verdict){.final = region->fallback[operation]};
     if ((query.scratch = tc_arena_alloc(analysis->arena, strlen(region->target) + 2)) == NULL)
@@ -320,16 +280,52 @@ int tc_analysis_judge(const struct tc_analysis *analysis, const struct tc_region
         ret->effects |= root.effects;
         ret->final = root.final;
     }
-    if (!region->file) {
+    if (region->kind == TC_REGION_TREE) {
         struct answer below = judge_part(analysis, &query, false);
 
         ret->effects |= below.effects;
         ret->final = below.final;
     }
-    if (is_single(ret->effects) && ret->effects != TC_EFFECT_BIT(TC_ASK))
-        return 0;
-    result = collect_partial(analysis, &query, &analysis->rules, ret);
-    return result < 0 ? result : collect_partial(analysis, &query, &analysis->project, ret);
+    return 0;
+}
+
+static size_t collect_dissent(const struct query *query, const struct patterns *patterns, enum tc_effect expected,
+                              const struct tc_rule **list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct pattern *pattern = &patterns->list[i];
+        struct match below = {0};
+        bool may;
+
+        if (!(pattern->rule->operations & TC_OP_BIT(query->operation)))
+            continue;
+        if (query->region->kind == TC_REGION_TREE)
+            below = match_rule(query, pattern, false);
+        may = below.may || (root_counts(query) && match_rule(query, pattern, true).may);
+        if (may && (pattern->rule->effect != expected || pattern->rule->effect == TC_ASK))
+            list[count++] = pattern->rule;
+        if (below.all) /* later rules have no say */
+            break;
+    }
+    return count;
+}
+
+int tc_analysis_dissent(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
+                        enum tc_effect expected, const struct tc_rule *const **ret, size_t *ret_count)
+{
+    struct query query = {.region = region, .operation = operation};
+    const struct tc_rule **list =
+        tc_arena_array(analysis->arena, analysis->rules.count + analysis->project.count + 1, sizeof(*list));
+
+    query.scratch = tc_arena_alloc(analysis->arena, strlen(region->target) + 2);
+    if (list == NULL || query.scratch == NULL)
+        return -ENOMEM;
+    *ret = list;
+    *ret_count = collect_dissent(&query, &analysis->rules, expected, list);
+    *ret_count += collect_dissent(&query, &analysis->project, expected, list + *ret_count);
+    return 0;
 }
 
 static int compare_text(const void *a, const void *b)

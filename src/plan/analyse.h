@@ -25,21 +25,25 @@ struct tc_analysis;
 /** Take a ruleset (borrowed, and its project's) apart. NULL when out of memory. */
 struct tc_analysis *tc_analysis_new(struct tc_arena *arena, const struct tc_ruleset *rules);
 
-/* A directory tree (or one file) of the cell, and what decides where no rule does. */
+enum tc_region_kind {
+    TC_REGION_TREE,     /* a directory and everything below it */
+    TC_REGION_FILE,     /* one file */
+    TC_REGION_DIRECTORY /* a directory alone */
+};
+
+/* A part of the cell's tree, and what decides where no rule does. */
 struct tc_region {
     const char *target;         /* absolute, clean */
     const char *const *anchors; /* targets of the data mounts that contain it, NULL-terminated; none: absolute rules
                                    only */
-    bool file;                  /* it is one file, nothing lies below */
+    enum tc_region_kind kind;
     enum tc_effect fallback[TC_OP_COUNT];
 };
 
 /* What the rules say about one operation in a region. */
 struct tc_verdict {
-    unsigned effects;                     /* everything that may come out somewhere in it */
-    enum tc_effect final;                 /* what the first rule that covers all of it says, else the fallback */
-    const struct tc_rule *const *partial; /* rules that speak about a part of it and differ from final, or ask */
-    size_t partial_count;
+    unsigned effects;     /* everything that may come out somewhere in it */
+    enum tc_effect final; /* what the first rule that covers all of it says, else the fallback */
 };
 
 /**
@@ -49,6 +53,14 @@ struct tc_verdict {
  */
 int tc_analysis_judge(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
                       const char *const *holes, struct tc_verdict *ret);
+
+/**
+ * The rules that speak about a region, or a part of it, and do not say what is expected there, or ask. The operator's
+ * first, each once, in order.
+ * @return 0 or -ENOMEM
+ */
+int tc_analysis_dissent(const struct tc_analysis *analysis, const struct tc_region *region, enum tc_operation operation,
+                        enum tc_effect expected, const struct tc_rule *const **ret, size_t *ret_count);
 
 /**
  * The literal trees inside a region that some rule allows to read: what could be granted by itself when everything

@@ -15,26 +15,30 @@
 static int judge_area(struct tc_compiler *compiler, const struct tc_region *region, const char *subject,
                       enum tc_operation operation, struct tc_error *err)
 {
+    const struct tc_rule *const *dissent;
     struct tc_verdict verdict;
+    size_t count;
     int result = tc_analysis_judge(compiler->analysis, region, operation, NULL, &verdict);
 
+    if (result == 0 && (verdict.effects == TC_EFFECT_BIT(region->fallback[operation]) || verdict.effects == 0))
+        return 0;
+    if (result == 0)
+        result =
+            tc_analysis_dissent(compiler->analysis, region, operation, region->fallback[operation], &dissent, &count);
     if (result < 0)
         return tc_error_set(err, result, "%s: compare with the rules", region->target);
-    if (verdict.effects == TC_EFFECT_BIT(region->fallback[operation]) || verdict.effects == 0)
-        return 0;
-    /* A single effect other than the default is a rule for the whole area: every rule that says so. */
-    for (size_t i = 0; i < verdict.partial_count && result == 0; i++)
-        result = tc_compiler_need(compiler, subject, "an absolute rule changes what holds there by default",
-                                  verdict.partial[i], err);
-    if (verdict.partial_count == 0)
-        result = tc_compiler_need(compiler, subject, "an absolute rule changes what holds there by default", NULL, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        if (!tc_compiler_needs(compiler, subject, dissent[i]))
+            result = tc_compiler_need(compiler, subject, "an absolute rule changes what holds there by default",
+                                      dissent[i], err);
     return result;
 }
 
-static int judge_rootfs(struct tc_compiler *compiler, const char *target, bool file, struct tc_error *err)
+static int judge_rootfs(struct tc_compiler *compiler, const char *target, enum tc_region_kind kind,
+                        struct tc_error *err)
 {
     static const char *const none[] = {NULL};
-    struct tc_region region = {.target = target, .anchors = none, .file = file};
+    struct tc_region region = {.target = target, .anchors = none, .kind = kind};
     int result;
 
     region.fallback[TC_OP_WRITE] = TC_DENY;
@@ -69,14 +73,49 @@ static bool has_absolute_rule(const struct tc_ruleset *rules)
 /* /etc is judged once as a whole; the rest by what is there, links by their own name. */
 static int judge_entries(struct tc_compiler *compiler, struct tc_error *err)
 {
-    int result = judge_rootfs(compiler, "/etc", false, err);
+    int result = judge_rootfs(compiler, "/etc", TC_REGION_TREE, err);
 
     for (size_t i = 0; i < compiler->facts->rootfs_count && result == 0; i++) {
         const struct tc_fact_entry *entry = &compiler->facts->rootfs[i];
+        bool file = entry->link == NULL && entry->path.kind == TC_FILE_REGULAR;
 
         if (!tc_path_below(entry->target, "/etc"))
-            result =
-                judge_rootfs(compiler, entry->target, entry->link == NULL && entry->path.kind == TC_FILE_REGULAR, err);
+            result = judge_rootfs(compiler, entry->target, file ? TC_REGION_FILE : TC_REGION_TREE, err);
+    }
+    return result;
+}
+
+/* Directories of the cell's own, down to what stands in them, can be listed by the right that "/" has. Where the rules
+ * do not want one of them listed, none is. */
+static int judge_directory(struct tc_compiler *compiler, const char *path, struct tc_error *err)
+{
+    static const char *const none[] = {NULL};
+    struct tc_region region = {.target = path, .kind = TC_REGION_DIRECTORY, .anchors = none};
+    struct tc_verdict verdict;
+
+    if (path == NULL || tc_analysis_judge(compiler->analysis, &region, TC_OP_LIST, NULL, &verdict) < 0)
+        return tc_error_set(err, -ENOMEM, "compare with the rules");
+    if (verdict.effects != TC_EFFECT_BIT(TC_ALLOW))
+        compiler->root_listed = false;
+    return 0;
+}
+
+static int judge_between(struct tc_compiler *compiler, struct tc_error *err)
+{
+    const struct tc_step *steps = compiler->steps.items;
+    int result = judge_directory(compiler, "/", err);
+
+    if (result == 0)
+        result = judge_directory(compiler, "/run", err);
+    for (size_t i = 0; i < compiler->steps.count && result == 0; i++) {
+        const char *path = tc_path_clean(compiler->arena, steps[i].target, "..");
+
+        if (tc_path_below(steps[i].target, "/etc") || tc_path_below(steps[i].target, "/dev"))
+            continue;
+        while (result == 0 && path != NULL && strcmp(path, "/") != 0) {
+            result = judge_directory(compiler, path, err);
+            path = tc_path_clean(compiler->arena, path, "..");
+        }
     }
     return result;
 }
@@ -87,6 +126,8 @@ int tc_compile_areas(struct tc_compiler *compiler, struct tc_error *err)
 
     if (!has_absolute_rule(compiler->rules))
         return 0;
+    if ((result = judge_between(compiler, err)) < 0)
+        return result;
     result = judge_entries(compiler, err);
     for (const char *const *target = tc_scratch_targets; *target != NULL && result == 0; target++) {
         static const char *const none[] = {NULL};

@@ -98,6 +98,8 @@ static int compile_kernel(struct tc_compiler *compiler, struct tc_error *err)
 /* "/" itself may be listed when that gives nothing away below, since the right is inherited everywhere. */
 static unsigned root_access(const struct tc_compiler *compiler)
 {
+    if (!compiler->root_listed)
+        return 0;
     for (size_t i = 0; i < compiler->layout.count; i++) {
         const struct tc_data_verdict *verdict = &compiler->verdicts[i];
 
@@ -191,7 +193,8 @@ int tc_plan_compile(const struct tc_ruleset *rules, const struct tc_request *req
                     enum tc_compile_mode mode, struct tc_plan **ret, struct tc_error *err)
 {
     tc_auto_plan plan = new_plan(rules, request);
-    struct tc_compiler compiler = {.rules = rules, .request = request, .facts = facts, .mode = mode, .plan = plan};
+    struct tc_compiler compiler = {
+        .rules = rules, .request = request, .facts = facts, .mode = mode, .plan = plan, .root_listed = true};
     int result;
 
     if (plan == NULL)

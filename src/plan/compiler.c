@@ -56,6 +56,16 @@ int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const ch
     return 0;
 }
 
+bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule)
+{
+    const struct tc_mediation_need *needs = compiler->needs.items;
+
+    for (size_t i = 0; i < compiler->needs.count; i++)
+        if (needs[i].rule == rule && strcmp(needs[i].subject, subject) == 0)
+            return true;
+    return false;
+}
+
 int tc_compiler_refuse(struct tc_compiler *compiler, int code, const char *hint, struct tc_error *err,
                        const char *format, ...)
 {

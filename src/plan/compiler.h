@@ -32,6 +32,7 @@ struct tc_compiler {
 
     struct tc_layout layout;
     struct tc_analysis *analysis;
+    bool root_listed;                 /* nothing speaks against listing the cell's own directories */
     struct tc_data_verdict *verdicts; /* per place of the layout; sources only */
 
     struct tc_list steps, data, needs, enforcement, degraded, refusals;
@@ -50,6 +51,9 @@ int tc_compiler_degrade(struct tc_compiler *compiler, const char *name, const ch
 /** Note that a broker would be needed. rule may be NULL. */
 int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const char *why, const struct tc_rule *rule,
                      struct tc_error *err);
+
+/** True when that need was noted already. */
+bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule);
 
 /**
  * A refusal: an error when the plan is to be run, a line of the plan when it is only shown.

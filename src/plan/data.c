@@ -20,6 +20,9 @@ static const struct {
 
 #define OPERATIONS TC_COUNT(granted)
 
+/* Data mounts inside one another; tc_decide() gives up beyond some number, and so does sense. */
+#define NESTED_LIMIT 32
+
 static bool is_data(const struct tc_place *place)
 {
     return place->source != NULL && place->mode != TC_MODE_TOOLS;
@@ -37,8 +40,11 @@ int tc_data_region(struct tc_arena *arena, const struct tc_layout *layout, const
         for (size_t i = 0; i < layout->count; i++)
             if (is_data(&layout->places[i]) && tc_path_below(place->target, layout->places[i].target))
                 anchors[count++] = layout->places[i].target;
+    if (count > NESTED_LIMIT)
+        return -ELOOP;
     *ret = (struct tc_region){.target = place->target, .anchors = anchors};
-    ret->file = place->source != NULL && place->source->kind == TC_FILE_REGULAR;
+    if (place->source != NULL && place->source->kind == TC_FILE_REGULAR)
+        ret->kind = TC_REGION_FILE;
     for (int operation = 0; operation < TC_OP_COUNT; operation++)
         ret->fallback[operation] = is_data(place) ? TC_DENY : TC_ALLOW;
     if (place->source != NULL && place->mode == TC_MODE_TOOLS)
@@ -110,12 +116,13 @@ static int judge_root(const struct tc_analysis *analysis, const struct tc_region
     int result;
 
     region.target = root->target;
-    region.file = root->source->kind == TC_FILE_REGULAR;
+    region.kind = root->source->kind == TC_FILE_REGULAR ? TC_REGION_FILE : TC_REGION_TREE;
     result = judge_all(analysis, &region, writable, NULL, &judgement);
     if (result < 0)
         return result;
     root->access = judgement.access;
-    *ret_fits = judgement.even && (root->access & TC_ACCESS_READ) && (region.file || (root->access & TC_ACCESS_LIST));
+    *ret_fits = judgement.even && (root->access & TC_ACCESS_READ) &&
+                (region.kind == TC_REGION_FILE || (root->access & TC_ACCESS_LIST));
     /* What may be created but is not there has no mount to be created in. */
     if (root->source->kind == TC_FILE_NONE)
         *ret_fits = *ret_fits && !(root->access & TC_ACCESS_WRITE);
@@ -189,34 +196,46 @@ static bool is_listed(const struct tc_rule *const *list, size_t count, const str
     return false;
 }
 
-/* Each rule that makes the region uneven, once. Rules come in the same order for every operation, so comparing with
- * the list so far is short in practice. */
-static int collect_needs(struct tc_arena *arena, const struct judgement *judgement, struct tc_data_verdict *ret)
+/* Each rule that makes the region uneven, once. */
+static int collect_needs(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
+                         const struct judgement *judgement, struct tc_data_verdict *ret)
 {
-    const struct tc_rule **list;
-    size_t most = 1, count = 0;
+    const struct tc_rule **list = NULL;
+    size_t count = 0;
 
-    for (size_t i = 0; i < OPERATIONS; i++)
-        most += judgement->verdict[i].partial_count;
-    if ((list = tc_arena_array(arena, most, sizeof(*list))) == NULL)
-        return -ENOMEM;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (size_t k = 0; k < judgement->verdict[i].partial_count; k++)
-            if (!is_listed(list, count, judgement->verdict[i].partial[k]))
-                list[count++] = judgement->verdict[i].partial[k];
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const struct tc_verdict *verdict = &judgement->verdict[i];
+        const struct tc_rule *const *dissent;
+        const struct tc_rule **grown;
+        size_t more;
+
+        if (verdict->effects == 0 || verdict->effects == TC_EFFECT_BIT(TC_ALLOW) ||
+            verdict->effects == TC_EFFECT_BIT(TC_DENY))
+            continue;
+        if (tc_analysis_dissent(analysis, region, granted[i].operation, verdict->final, &dissent, &more) < 0 ||
+            (grown = tc_arena_array(arena, count + more + 1, sizeof(*grown))) == NULL)
+            return -ENOMEM;
+        if (count > 0)
+            memcpy(grown, list, count * sizeof(*grown));
+        list = grown;
+        for (size_t k = 0; k < more; k++)
+            if (!is_listed(list, count, dissent[k]))
+                list[count++] = dissent[k];
+    }
     ret->needs = list;
     ret->need_count = count;
     ret->why = "the rules cover what lies in the mount, but not its root directory itself";
     return 0;
 }
 
-static int fall_back(struct tc_arena *arena, const struct judgement *judgement, struct tc_data_verdict *ret)
+static int fall_back(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
+                     const struct judgement *judgement, struct tc_data_verdict *ret)
 {
     *ret = (struct tc_data_verdict){.way = TC_WAY_MEDIATED, .whole = true};
     for (size_t i = 0; i < OPERATIONS; i++)
         if (judgement->verdict[i].final == TC_ALLOW && judgement->verdict[i].effects != 0)
             ret->access |= granted[i].access;
-    return collect_needs(arena, judgement, ret);
+    return collect_needs(arena, analysis, region, judgement, ret);
 }
 
 int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
@@ -237,7 +256,7 @@ int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, co
         if (skeleton && is_data(place))
             result = judge_union(arena, analysis, &region, place, facts, ret, &fits);
         if (result == 0 && !fits)
-            result = fall_back(arena, &whole, ret);
+            result = fall_back(arena, analysis, &region, &whole, ret);
     }
     return result < 0 ? tc_error_set(err, result, "%s: compare with the rules", place->target) : 0;
 }

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The theorem the design rests on: whatever a plan's floor grants, the rules
+ * allow outright. Random rules, mounts and trees; the floor is computed from
+ * the steps alone, by what mounts and Landlock do, and every path of the tree
+ * and some that do not exist are compared with tc_decide().
+ *
+ * FLOOR_ROUNDS sets the number of rounds, FLOOR_SEED the first seed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "plan/data.h"
+#include "plan/layout.h"
+#include "policy/decide.h"
+#include "unit.h"
+#include "world.h"
+
+static uint64_t state;
+
+static unsigned draw(unsigned below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)((state >> 20) % below);
+}
+
+#define PICK(list) ((list)[draw(TC_COUNT(list))])
+
+static const char *const patterns[] = {
+    "**",
+    "**",
+    "**",
+    "**",
+    "a",
+    "a/**",
+    "a/**",
+    "b/**",
+    "b",
+    "a/b",
+    "a/b/**",
+    "a/b/**",
+    "a/b/c",
+    "b/c/**",
+    "c",
+    "c/**",
+    "*",
+    "a/*",
+    "**/c",
+    "**/a/**",
+    "*/b/**",
+    "?",
+    "?/**",
+    "[ab]/**",
+    "a*/**",
+    "a/**/c",
+    "a**",
+    "\\\\a/**",
+    "",
+    "/**",
+    "/workspace",
+    "/workspace/**",
+    "/workspace/a/**",
+    "/workspace/a",
+    "/workspace/*",
+    "/workspace/b/**",
+    "/data/**",
+    "/data",
+    "/data/a/**",
+    "/tmp/**",
+    "/tmp/x/**",
+    "/usr/**",
+    "/usr",
+    "/bin/**",
+    "/home",
+    "/home/agent/**",
+    "/",
+    "/etc/**",
+    "/opt/sdk/**",
+    "/w*/**",
+    "/run",
+    "a/",
+    "a//**",
+    "./a/**",
+    "../**",
+    "/workspace/../tmp/**",
+    "a/../b/**",
+    "/workspace/a/b/**",
+    "/workspace/a/b",
+    "/tmp/x",
+    "/tmp/x/a/**",
+    "/workspace/n/**",
+    "n/**",
+    "n",
+    "n/a/**",
+};
+
+/* Rules that are likely to make unions of subtrees. */
+static const char *const literals[] = {
+    "a/**",
+    "a",
+    "b/**",
+    "b",
+    "a/b/**",
+    "a/b",
+    "b/c/**",
+    "c/**",
+    "a/b/c/**",
+    "a/a/**",
+    "/workspace/a/**",
+    "/data/a/**",
+    "/data/b",
+    "/tmp/x/a/**",
+    "n/b/**",
+    "/lone/deep/c/**",
+    "ab/**",
+    "x/**",
+};
+
+static const char *const operations[] = {
+    "\"all\"",
+    "\"all\"",
+    "[\"read\"]",
+    "[\"write\"]",
+    "[\"read\",\"write\"]",
+    "[\"execute\"]",
+    "[\"list\"]",
+    "[\"read\",\"execute\"]",
+    "[\"read\",\"write\",\"execute\"]",
+    "[\"edit\"]",
+};
+
+static const char *const effects[] = {"allow", "allow", "allow", "allow", "deny", "deny", "ask"};
+
+static void write_rules(struct tc_buf *out, unsigned most, bool connect)
+{
+    unsigned count = draw(most + 1);
+    bool literal = draw(2) == 0;
+
+    tc_buf_string(out, "{\"version\":1,\"rules\":[");
+    for (unsigned i = 0; i < count; i++) {
+        const char *pattern = literal && draw(8) != 0 ? PICK(literals) : PICK(patterns);
+        const char *operation = PICK(operations);
+
+        if (strcmp(operation, "\"all\"") == 0 && strcmp(pattern, "**") != 0)
+            operation = "[\"read\",\"write\",\"execute\"]";
+        tc_buf_printf(out, "%s{\"pattern\":\"%s\",\"operations\":%s,\"effect\":\"%s\",\"priority\":%u}",
+                      i == 0 ? "" : ",", pattern, operation, PICK(effects), draw(3));
+    }
+    if (connect)
+        tc_buf_printf(out, "%s{\"pattern\":\"**\",\"operations\":[\"connect\"],\"effect\":\"allow\",\"priority\":9}",
+                      count == 0 ? "" : ",");
+    tc_buf_string(out, "]}");
+}
+
+static const struct {
+    const char *source, *target;
+} declared[] = {
+    {"/srv/data", "/data"},      {"/srv/nested", "/workspace/n"}, {"/srv/deep", "/workspace/a/b"},
+    {"/srv/scratch", "/tmp/x"},  {"/srv/system", "/opt/sdk"},     {"/srv/lone", "/lone/deep"},
+    {"/srv/inner", "/data/a/b"}, {"/srv/home", "/home/agent/h"},
+};
+
+static void make_world(struct world *world)
+{
+    static const enum tc_mount_mode modes[] = {TC_MODE_RW, TC_MODE_RW, TC_MODE_RO, TC_MODE_TOOLS};
+
+    world_init(world);
+    world->request.workspace.mode = draw(4) == 0 ? TC_MODE_RO : TC_MODE_RW;
+    world->facts.root = draw(2) == 0;
+    for (size_t i = 0; i < TC_COUNT(declared); i++)
+        if (draw(5) == 0)
+            world_mount(world, declared[i].source, declared[i].target, PICK(modes));
+    if (draw(6) == 0)
+        world_tmpfs(world, "/workspace/t", draw(2) * 4096);
+    if (draw(8) == 0)
+        world_tmpfs(world, "/tmp", 0);
+}
+
+/* What the made-up trees contain: a, b and c as directories three levels deep, but for a few that are missing, files or
+ * links. The answer depends on the path alone. */
+static enum tc_file_kind kind_of(const char *path)
+{
+    uint64_t hash = 1469598103934665603u;
+
+    for (; *path != '\0'; path++)
+        hash = (hash ^ (unsigned char)*path) * 1099511628211u;
+    switch ((hash >> 32) % 8) {
+    case 0:
+        return TC_FILE_NONE;
+    case 1:
+        return TC_FILE_REGULAR;
+    case 2:
+        return (hash >> 40) % 3 == 0 ? TC_FILE_OTHER : TC_FILE_DIRECTORY;
+    default:
+        return TC_FILE_DIRECTORY;
+    }
+}
+
+/* Look at the subtrees as the facts do. */
+static void look_at_subtrees(struct world *world, const struct tc_ruleset *rules)
+{
+    struct tc_analysis *analysis = tc_analysis_new(world->arena, rules);
+    struct tc_fact_subtree *list;
+    struct tc_layout layout;
+    size_t count = 0;
+
+    ck_assert_int_eq(tc_layout_make(world->arena, &world->request, &world->facts, &layout, NULL), 0);
+    list = tc_arena_array(world->arena, layout.count * TC_DATA_ROOTS + 1, sizeof(*list));
+    ck_assert(analysis != NULL && list != NULL);
+    for (size_t i = 0; i < layout.count; i++) {
+        const struct tc_place *place = &layout.places[i];
+        const char *const *roots;
+
+        ck_assert_int_eq(tc_data_roots(world->arena, analysis, &layout, place, &roots, NULL), 0);
+        for (; *roots != NULL; roots++) {
+            const char *relative = tc_path_relative(*roots, place->target);
+            const char *host = tc_path_clean(world->arena, place->source->canonical, relative);
+
+            list[count].mount = place->index;
+            list[count].relative = relative;
+            list[count].path = world_path(world, host, kind_of(host));
+            count++;
+        }
+    }
+    world->facts.subtrees = list;
+    world->facts.subtree_count = count;
+}
+
+static bool attaches(const struct tc_step *step)
+{
+    switch (step->kind) {
+    case TC_STEP_DIRECTORY:
+    case TC_STEP_SYMLINK:
+    case TC_STEP_FILE:
+        return false;
+    case TC_STEP_BIND:
+    case TC_STEP_OVERLAY:
+    case TC_STEP_SCRATCH:
+    case TC_STEP_TMPFS:
+    case TC_STEP_PROC:
+    case TC_STEP_PROC_EMPTY:
+    case TC_STEP_DEVPTS:
+        break;
+    }
+    return true;
+}
+
+/* One of the literal trees of a union: what its kind is the made-up tree says, mounts are directories. */
+static bool is_subtree(const struct tc_plan *plan, const struct tc_step *step)
+{
+    for (size_t i = 0; i < plan->data_count; i++)
+        if (strcmp(plan->data[i].target, step->target) == 0)
+            return false;
+    return true;
+}
+
+/* What the kernel grants at a path: the rights of every step above it, cut by the mount it lies on. In the private
+ * tree only its own directories exist, and nothing can be written. */
+static unsigned floor_of(const struct tc_plan *plan, const char *path)
+{
+    const struct tc_step *mount = NULL;
+    unsigned access = plan->root_access;
+    bool made = strcmp(path, "/") == 0;
+
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct tc_step *step = &plan->steps[i];
+
+        made = made || tc_path_below(step->target, path);
+        if (!tc_path_below(path, step->target))
+            continue;
+        access |= step->access;
+        if (attaches(step) && (mount == NULL || strlen(step->target) >= strlen(mount->target)))
+            mount = step;
+    }
+    if (mount == NULL)
+        return made ? access & ~(unsigned)TC_ACCESS_WRITE : 0;
+    if (mount->kind == TC_STEP_BIND && kind_of(mount->source) == TC_FILE_REGULAR && strcmp(mount->target, path) != 0 &&
+        strcmp(mount->origin, "rootfs") != 0 && is_subtree(plan, mount))
+        return 0; /* below a file */
+    if (mount->flags & TC_STEP_READ_ONLY)
+        access &= ~(unsigned)TC_ACCESS_WRITE;
+    if (mount->flags & TC_STEP_NOEXEC)
+        access &= ~(unsigned)TC_ACCESS_EXECUTE;
+    return access;
+}
+
+static void check_operation(const struct tc_plan *plan, const struct tc_ruleset *rules, const char *path,
+                            unsigned access, enum tc_operation operation, bool directory, const char *text)
+{
+    struct tc_decision decision;
+
+    if (!(floor_of(plan, path) & access))
+        return;
+    decision = tc_decide(rules, &plan->view, operation, path, strlen(path), directory);
+    if (decision.effect != TC_ALLOW && decision.area != TC_AREA_SYSTEM) {
+        tc_auto_buf out = {0};
+
+        tc_plan_print_text(plan, &out);
+        fprintf(stderr, "%s\n%s\n", text, out.data);
+        ck_abort_msg("%s of %s is granted and not allowed", tc_operation_name(operation), path);
+    }
+}
+
+static void check_path(const struct tc_plan *plan, const struct tc_ruleset *rules, const char *path, bool root,
+                       const char *text)
+{
+    check_operation(plan, rules, path, TC_ACCESS_LIST, TC_OP_LIST, true, text);
+    check_operation(plan, rules, path, TC_ACCESS_WRITE, TC_OP_WRITE, true, text);
+    if (root) /* a mounted directory is no file */
+        return;
+    check_operation(plan, rules, path, TC_ACCESS_READ, TC_OP_READ, false, text);
+    check_operation(plan, rules, path, TC_ACCESS_WRITE, TC_OP_WRITE, false, text);
+    check_operation(plan, rules, path, TC_ACCESS_EXECUTE, TC_OP_EXECUTE, false, text);
+}
+
+static const char *const names[] = {"a", "b", "c", "ab", ".env", "n", "t", "x", "\n"};
+
+static void check_tree(const struct tc_plan *plan, const struct tc_ruleset *rules, const char *base, unsigned depth,
+                       const char *text)
+{
+    char path[256];
+
+    for (size_t i = 0; i < TC_COUNT(names); i++) {
+        bool root;
+
+        snprintf(path, sizeof(path), "%s/%s", strcmp(base, "/") == 0 ? "" : base, names[i]);
+        root = false;
+        for (size_t k = 0; k < plan->step_count; k++)
+            root =
+                root || (strcmp(plan->steps[k].target, path) == 0 &&
+                         !(plan->steps[k].kind == TC_STEP_BIND && kind_of(plan->steps[k].source) == TC_FILE_REGULAR));
+        check_path(plan, rules, path, root, text);
+        if (depth > 1)
+            check_tree(plan, rules, path, depth - 1, text);
+    }
+}
+
+static void check_everything(const struct tc_plan *plan, const struct tc_ruleset *rules, const char *text)
+{
+    static const char *const bases[] = {"/",    "/usr", "/bin",        "/etc",     "/opt",     "/home", "/run",
+                                        "/var", "/tmp", "/home/agent", "/dev/shm", "/opt/sdk", "/lone"};
+
+    for (size_t i = 0; i < TC_COUNT(bases); i++) {
+        check_path(plan, rules, bases[i], true, text);
+        check_tree(plan, rules, bases[i], 2, text);
+    }
+    for (size_t i = 0; i < plan->data_count; i++) {
+        check_path(plan, rules, plan->data[i].target, true, text);
+        check_tree(plan, rules, plan->data[i].target, 3, text);
+    }
+}
+
+/* One round; true when a plan came out. */
+static bool play(uint64_t seed, unsigned *ret_unions)
+{
+    tc_auto_buf text = {0}, project = {0};
+    tc_auto_ruleset rules = NULL;
+    tc_auto_plan plan = NULL;
+    struct tc_error err = {0};
+    struct world world;
+    int result;
+
+    state = seed * 0x9e3779b97f4a7c15u + 1;
+    for (int i = 0; i < 8; i++)
+        draw(2);
+    make_world(&world);
+    write_rules(&text, 5, true);
+    rules = world_rules(text.data);
+    if (draw(4) == 0) {
+        write_rules(&project, 2, false);
+        ck_assert_int_eq(tc_policy_tighten(rules, project.data, project.length, "project", &err), 0);
+        tc_buf_printf(&text, " tightened by %s", project.data);
+    }
+    look_at_subtrees(&world, rules);
+    result = world_compile(&world, rules, TC_COMPILE_RUN, &plan, &err);
+    ck_assert_msg(result == 0 || result == -EOPNOTSUPP || result == -EPERM || result == -ENOENT, "%s", err.message);
+    if (result == 0) {
+        check_everything(plan, rules, text.data);
+        for (size_t i = 0; i < plan->data_count; i++)
+            *ret_unions +=
+                world_step(plan, plan->data[i].target)->kind == TC_STEP_DIRECTORY && plan->data[i].access != 0;
+    }
+    world_free(&world);
+    return result == 0;
+}
+
+START_TEST(test_floor_is_allowed)
+{
+    unsigned rounds = getenv("FLOOR_ROUNDS") == NULL ? 1500 : (unsigned)strtoul(getenv("FLOOR_ROUNDS"), NULL, 10);
+    uint64_t seed = getenv("FLOOR_SEED") == NULL ? 1 : strtoull(getenv("FLOOR_SEED"), NULL, 10);
+    unsigned compiled = 0, unions = 0;
+
+    for (unsigned i = 0; i < rounds; i++)
+        compiled += play(seed + i, &unions);
+    /* The test proves nothing unless a good part of the rounds yields plans, subtrees among them. */
+    ck_assert_msg(compiled > rounds / 10 && unions > rounds / 50, "%u of %u rounds compiled, %u unions", compiled,
+                  rounds, unions);
+    printf("# %u of %u rounds compiled, %u mounts as unions of subtrees\n", compiled, rounds, unions);
+}
+END_TEST
+
+int main(void)
+{
+    return unit_run(unit_suite("plan floor", test_floor_is_allowed, NULL));
+}
