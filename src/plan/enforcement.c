@@ -38,7 +38,8 @@ static bool has_socket_need(const struct tc_compiler *compiler)
 
 static void by_broker(const struct tc_compiler *compiler, struct tc_enforcement *item)
 {
-    item->mechanism = is_degraded(compiler) ? "nothing (degraded: mediation)" : "broker";
+    item->mechanism =
+        is_degraded(compiler) ? "nothing (degraded: mediation)" : "a broker (none in this version: refused)";
     item->strength = is_degraded(compiler) ? TC_STRENGTH_NONE : TC_STRENGTH_MEDIATED;
 }
 
@@ -59,8 +60,9 @@ static void judge_connect(const struct tc_compiler *compiler, const struct tc_ru
     item->mechanism = "empty network namespace";
     if (rule->effect == TC_ALLOW || !speaks_of_sockets(rule) || !has_socket_need(compiler))
         return;
-    item->mechanism = is_degraded(compiler) ? "empty network namespace; for socket files of the host nothing"
-                                            : "empty network namespace; for socket files of the host the broker";
+    item->mechanism = is_degraded(compiler)
+                          ? "empty network namespace; for socket files of the host nothing"
+                          : "empty network namespace; for socket files of the host a broker (none in this version)";
     item->strength = is_degraded(compiler) ? TC_STRENGTH_NONE : TC_STRENGTH_MEDIATED;
 }
 
