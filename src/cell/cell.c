@@ -208,6 +208,19 @@ static int await_execution(struct tc_launch *launch, struct tc_error *err)
     return tc_error_stage(err, "namespaces");
 }
 
+/* The socket has ended, so it is on its way out: waiting for it takes no time. */
+static int report_death(struct tc_cell *cell, struct tc_error *err)
+{
+    uint64_t user_us, system_us;
+    int status = 0;
+
+    tc_cell_kill(cell);
+    if (tc_cell_reap(cell, &user_us, &system_us, &status) == 0 && WIFSIGNALED(status))
+        return tc_error_plain(err, -EPIPE, "the cell's first process was killed by signal %d at start",
+                              WTERMSIG(status));
+    return tc_error_plain(err, -EPIPE, "the cell's first process ended at start with status %d", WEXITSTATUS(status));
+}
+
 /* Init's first word. It also tells apart an executed init and a child that was killed without a report. */
 static int await_ready(const struct tc_launch *launch, struct tc_cell *cell, struct tc_error *err)
 {
@@ -224,7 +237,7 @@ static int await_ready(const struct tc_launch *launch, struct tc_cell *cell, str
         return tc_error_set(err, r < 0 ? -errno : -ETIMEDOUT, "wait for the cell's init");
     length = tc_socket_receive(cell->control, &reply, sizeof reply, &sender);
     if (length <= 0)
-        return tc_error_plain(err, -EPIPE, "the cell's first process died at start");
+        return report_death(cell, err);
     if (tc_reply_check(&reply, (size_t)length, 0, &reply) < 0)
         return tc_error_plain(err, -EPROTO, "the cell's init said something impossible");
     if (sender.uid != launch->host_uid || sender.gid != launch->host_gid || sender.uid == 0 || sender.pid != cell->pid)
