@@ -124,14 +124,14 @@ static bool covers_below(const struct pattern *pattern, const char *root)
            (strcmp(root, pattern->literal) == 0 || strictly_below(root, pattern->literal, pattern->literal_length));
 }
 
-static bool matches_point(const struct pattern *pattern, const char *text, enum tc_operation operation, bool directory,
-                          char *scratch)
+/* As tc_decide() matches; slash: with a trailing one, too. */
+static bool matches_point(const struct pattern *pattern, const char *text, bool slash, char *scratch)
 {
     size_t length = strlen(text);
 
     if (tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, text, length))
         return true;
-    if (operation != TC_OP_LIST || !directory || length == 0 || strcmp(text, "/") == 0)
+    if (!slash || length == 0 || strcmp(text, "/") == 0)
         return false;
     memcpy(scratch, text, length);
     scratch[length] = '/';
@@ -170,7 +170,10 @@ static void match_root(const struct query *query, const struct pattern *pattern,
                        struct match *ret)
 {
     if (point) {
-        if (matches_point(pattern, root, query->operation, query->region->kind != TC_REGION_FILE, query->scratch))
+        bool slash = query->operation == TC_OP_LIST && query->region->kind != TC_REGION_FILE &&
+                     !(pattern->rule->absolute && query->region->data_root);
+
+        if (matches_point(pattern, root, slash, query->scratch))
             ret->may = ret->all = true;
         return;
     }

@@ -37,6 +37,7 @@ struct tc_region {
     const char *const *anchors; /* targets of the data mounts that contain it, NULL-terminated; none: absolute rules
                                    only */
     enum tc_region_kind kind;
+    bool data_root; /* its root is a data mount's own: absolute patterns match its listing without a slash only */
     enum tc_effect fallback[TC_OP_COUNT];
 };
 

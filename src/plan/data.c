@@ -42,7 +42,7 @@ int tc_data_region(struct tc_arena *arena, const struct tc_layout *layout, const
                 anchors[count++] = layout->places[i].target;
     if (count > NESTED_LIMIT)
         return -ELOOP;
-    *ret = (struct tc_region){.target = place->target, .anchors = anchors};
+    *ret = (struct tc_region){.target = place->target, .anchors = anchors, .data_root = is_data(place)};
     if (place->source != NULL && place->source->kind == TC_FILE_REGULAR)
         ret->kind = TC_REGION_FILE;
     for (int operation = 0; operation < TC_OP_COUNT; operation++)
@@ -116,6 +116,7 @@ static int judge_root(const struct tc_analysis *analysis, const struct tc_region
     int result;
 
     region.target = root->target;
+    region.data_root = false;
     region.kind = root->source->kind == TC_FILE_REGULAR ? TC_REGION_FILE : TC_REGION_TREE;
     result = judge_all(analysis, &region, writable, NULL, &judgement);
     if (result < 0)
