@@ -86,6 +86,12 @@ void tc_call_end(struct tc_call *call, enum tc_outcome outcome)
     kill_cell(call);
 }
 
+/* Init serves requests in order: a signal after EXEC finds the command. */
+static bool has_command(const struct tc_call *call)
+{
+    return call->phase == TC_PHASE_STARTING || call->phase == TC_PHASE_RUNNING;
+}
+
 /* Ask the command to end; kill it after the grace time. A stopped process sees SIGTERM only when continued. */
 static void cancel(struct tc_call *call)
 {
@@ -94,7 +100,7 @@ static void cancel(struct tc_call *call)
 
     tc_call_decide(call, TC_OUTCOME_CANCELLED);
     tc_call_limit(call, TC_LIMIT_GRACE, &grace_ms);
-    if (again || call->phase != TC_PHASE_RUNNING || tc_cell_signal(&call->cell, SIGTERM) < 0) {
+    if (again || !has_command(call) || tc_cell_signal(&call->cell, SIGTERM) < 0) {
         kill_cell(call);
         return;
     }
@@ -114,7 +120,7 @@ void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink)
 
 static void on_stop(struct tc_call *call, bool terminal)
 {
-    bool living = call->phase == TC_PHASE_RUNNING;
+    bool living = has_command(call);
 
     if (living)
         tc_cell_signal(&call->cell, SIGSTOP);
