@@ -15,8 +15,9 @@
  * otherwise read a damaged binary as commands. What cannot be read is left to the shell to complain about. */
 static bool is_binary(const char *path)
 {
-    char bytes[SAMPLE];
-    long fd = tc_raw3(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    char bytes[SAMPLE] = {0};
+    /* Another process may have put a FIFO there meanwhile. */
+    long fd = tc_raw3(__NR_openat, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     long length;
     bool binary = false;
 

@@ -45,9 +45,10 @@ pid_t tc_clone_shared(unsigned long flags, void *stack, size_t size, int (*funct
 pid_t tc_clone_shared(unsigned long flags, void *stack, size_t size, int (*function)(void *), void *argument,
                       int *ret_pidfd)
 {
+    char *top = (char *)stack + size;
     register long x8 __asm__("x8") = __NR_clone;
     register unsigned long x0 __asm__("x0") = flags | CLONE_VM;
-    register void *x1 __asm__("x1") = (char *)stack + size;
+    register void *x1 __asm__("x1") = top;
     register void *x2 __asm__("x2") = ret_pidfd;
     register long x3 __asm__("x3") = 0;
     register long x4 __asm__("x4") = 0;
