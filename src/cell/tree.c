@@ -23,16 +23,22 @@
 
 #define SCRATCH_PLACE ".scratch"
 #define ROOT_SIZE (16u << 20) /* directories and small files of the plan; read-only in the end */
+#define BYTES_PER_INODE 4096
+#define SPARE_INODES 4096 /* the plan's own directories, and many small files in a small size */
 
 static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
 {
-    char size_text[24], mode_text[8];
+    char size_text[24], inodes_text[24], mode_text[8];
     /* Size 0 would mean no limit to the kernel; without the option it is half of the memory. */
-    const struct tc_mount_option options[] = {{"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}};
+    const struct tc_mount_option options[] = {
+        {"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}, {"nr_inodes", inodes_text}};
 
+    /* Empty files, short links and attributes take no block but a kilobyte of the kernel's memory each, which only
+     * this limit counts. */
+    snprintf(inodes_text, sizeof inodes_text, "%llu", (unsigned long long)(size / BYTES_PER_INODE + SPARE_INODES));
     snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
     snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
-    return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 1 : 0), attributes);
+    return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 2 : 0), attributes);
 }
 
 static int begin_root(struct tc_child *child)
