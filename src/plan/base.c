@@ -170,6 +170,24 @@ static int add_scratch(struct tc_compiler *compiler)
     return result;
 }
 
+/*
+ * Lists the open file description locks of the whole machine (only other kinds are told by pid namespace), with their
+ * ranges: 128 bits of any cell's choice for every other cell to read. Nothing replaces a name in procfs, so that this
+ * mask holds.
+ */
+static int mask_locks(struct tc_compiler *compiler)
+{
+    const struct tc_facts *facts = compiler->facts;
+
+    if (!facts->proc_locks)
+        return 0;
+    for (size_t i = 0; i < facts->device_count; i++)
+        if (strcmp(facts->devices[i].target, "/dev/null") == 0)
+            return bind_path(compiler, "/proc/locks", &facts->devices[i].path, "base",
+                             TC_STEP_READ_ONLY | TC_STEP_NOEXEC | TC_STEP_DEVICE | TC_STEP_NESTED, 0);
+    return -ENODEV;
+}
+
 static int add_proc(struct tc_compiler *compiler, struct tc_error *err)
 {
     bool visible = compiler->facts->proc_visible;
@@ -192,7 +210,8 @@ static int add_proc(struct tc_compiler *compiler, struct tc_error *err)
     if (step == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     step->access = TC_ACCESS_READ | TC_ACCESS_LIST | (visible ? TC_ACCESS_MODIFY : 0);
-    return 0;
+    result = visible ? mask_locks(compiler) : 0;
+    return result < 0 ? tc_error_set(err, result, "compile the plan") : 0;
 }
 
 int tc_compile_base(struct tc_compiler *compiler, struct tc_error *err)

@@ -232,6 +232,7 @@ static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, co
     if (result < 0)
         return result;
     facts->proc_visible = tc_mounts_proc_visible(&mounts);
+    facts->proc_locks = access("/proc/locks", F_OK) == 0;
     if ((result = gather_sources(facts, &mounts, request, err)) == 0 &&
         (result = gather_rootfs(facts, &mounts, request, err)) == 0 &&
         (result = tc_rootfs_devices(facts, &mounts, err)) == 0 && (result = tc_timezone_gather(facts, err)) == 0 &&

@@ -66,6 +66,7 @@ struct tc_facts {
 
     unsigned landlock_abi; /* 0: none */
     bool proc_visible;     /* a new procfs may be mounted in a user namespace */
+    bool proc_locks;       /* procfs lists file locks */
     bool overlay;          /* overlayfs is there */
 
     struct tc_fact_path workspace;

@@ -71,6 +71,7 @@ void world_init(struct world *world)
                                      .timezone = "Europe/Berlin",
                                      .landlock_abi = 7,
                                      .proc_visible = true,
+                                     .proc_locks = true,
                                      .overlay = true,
                                      .mounts = world->sources,
                                      .points = world->points,
