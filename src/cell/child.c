@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,6 +147,26 @@ static int close_descriptors(struct tc_child *child, struct tc_error *err)
 }
 
 /*
+ * Should: keep crashes in the cell from starting the host's core handler: at 1, unlike at 0, the kernel starts no
+ * "|program" of core_pattern (fs/coredump.c).
+ * Mustn't: come after the filter, which leaves this limit alone from then on, for init too.
+ */
+static int forbid_cores(struct tc_child *child, struct tc_error *err)
+{
+    struct rlimit limit = {0};
+
+    (void)child;
+    if (getrlimit(RLIMIT_CORE, &limit) < 0)
+        return tc_error_set(err, -errno, "read the limit of core files");
+    if (limit.rlim_max > 1) /* a caller's hard limit of 0 cannot be raised */
+        limit.rlim_max = 1;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_CORE, &limit) < 0)
+        return tc_error_set(err, -errno, "forbid core files");
+    return 0;
+}
+
+/*
  * Should: load the plan's filter last of all.
  * Mustn't: go on without one.
  */
@@ -189,6 +210,7 @@ static const struct {
     {"landlock", tc_rules_enter},
     {"identity", drop_capabilities},
     {"init", close_descriptors},
+    {"init", forbid_cores},
     {"seccomp", load_filter},
     {"init", execute_init},
 };

@@ -63,8 +63,6 @@ static bool is_set(const struct tc_limits *limits, enum tc_limit limit)
 
 static void add_limits(struct tc_exec_block *block, const struct tc_limits *limits)
 {
-    /* 1, not 0: that also keeps a "|program" core_pattern from being started (fs/coredump.c). */
-    add_limit(block, RLIMIT_CORE, 1, 1);
     if (is_set(limits, TC_LIMIT_OPEN_FILES))
         add_limit(block, RLIMIT_NOFILE, limits->value[TC_LIMIT_OPEN_FILES], limits->value[TC_LIMIT_OPEN_FILES]);
     if (is_set(limits, TC_LIMIT_FILE_SIZE))

@@ -166,6 +166,10 @@ const struct row rows[] = {
     {"personality", {ADDR_NO_RANDOMIZE}, ALLOWED},
     {"personality", {READ_IMPLIES_EXEC}, EPERM},
     {"personality", {MMAP_PAGE_ZERO | ADDR_NO_RANDOMIZE}, EPERM},
+    {"personality", {0x80000000 | READ_IMPLIES_EXEC}, EPERM}, /* sets it: only 0xffffffff asks */
+    {"personality", {PER_BSD}, EPERM},
+    {"personality", {PER_LINUX32}, ALLOWED},
+    {"personality", {UNAME26}, ALLOWED},
 
     /* terminals */
     {"ioctl", {0, TCGETS}, ALLOWED},

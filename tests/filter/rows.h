@@ -6,12 +6,13 @@
 #include <stdint.h>
 
 #define ALLOWED 0
+#define PRETENDED (-1) /* answered with success, and not done */
 
 /* A call with its arguments, and the errno it gets. */
 struct row {
     const char *call;
     uint64_t arguments[6];
-    int expected; /* errno, or ALLOWED */
+    int expected; /* errno, ALLOWED or PRETENDED */
 };
 
 extern const struct row rows[];

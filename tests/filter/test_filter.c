@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <seccomp.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "rows.h"
@@ -35,7 +36,9 @@ static uint32_t action(const struct tc_filter *filter, uint32_t architecture, in
 
 static uint32_t wanted(int expected)
 {
-    return expected == ALLOWED ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)expected;
+    if (expected == ALLOWED)
+        return SECCOMP_RET_ALLOW;
+    return SECCOMP_RET_ERRNO | (uint32_t)(expected == PRETENDED ? 0 : expected);
 }
 
 static void expect(const struct tc_filter *filter, const char *call, const uint64_t *arguments, int expected)
@@ -60,6 +63,36 @@ START_TEST(test_rows)
     for (size_t i = 0; i < tc_filter_count; i++)
         for (size_t k = 0; k < row_count; k++)
             expect(&tc_filters[i], rows[k].call, rows[k].arguments, rows[k].expected);
+}
+END_TEST
+
+/* A pointer is one in its upper half as well, so that these rows have no garbage there. */
+START_TEST(test_limits)
+{
+    static const struct row limits[] = {
+        {"prlimit64", {0, RLIMIT_CORE, 0, 0x7fff12345678}, ALLOWED},
+        {"prlimit64", {0, RLIMIT_CORE, 0x7fff12345678, 0}, PRETENDED},
+        {"prlimit64", {0, RLIMIT_CORE, 0x100000000, 0}, PRETENDED},
+        {"prlimit64", {0, RLIMIT_CORE, 0x100000000, 0x100000000}, EPERM},
+        {"prlimit64", {7, RLIMIT_CORE, 0x7fff12345678, 0x7fff12345680}, EPERM},
+        {"prlimit64", {0, RLIMIT_NOFILE, 0x7fff12345678, 0}, ALLOWED},
+        {"prlimit64", {1, RLIMIT_CPU, 0, 0x7fff12345678}, ALLOWED},
+        {"prlimit64", {1, RLIMIT_CPU, 0x7fff12345678, 0}, EPERM},
+        {"prlimit64", {1, RLIMIT_CPU, 0x100000000, 0x7fff12345678}, EPERM},
+        {"prlimit64", {0x700000001, RLIMIT_CPU, 0x100000000, 0}, EPERM},
+        {"prlimit64", {2, RLIMIT_CPU, 0x7fff12345678, 0}, ALLOWED},
+        {"setrlimit", {RLIMIT_CORE, 0x7fff12345678}, PRETENDED},
+        {"setrlimit", {RLIMIT_STACK, 0x7fff12345678}, ALLOWED},
+    };
+
+    for (size_t i = 0; i < tc_filter_count; i++)
+        for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++) {
+            int call = seccomp_syscall_resolve_name_arch(tc_filters[i].architecture, limits[k].call);
+
+            ck_assert_msg(action(&tc_filters[i], tc_filters[i].architecture, call, limits[k].arguments, 0) ==
+                              wanted(limits[k].expected),
+                          "row %zu", k);
+        }
 }
 END_TEST
 
@@ -161,7 +194,7 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("filter", test_rows, test_every_socket_type, test_every_family,
+    return unit_run(unit_suite("filter", test_rows, test_limits, test_every_socket_type, test_every_family,
                                test_every_mode_and_open_flag, test_other_architectures, test_x32, test_newer_calls,
                                test_size, NULL));
 }

@@ -78,6 +78,11 @@ static void expand(struct expansion *state, size_t index)
             if (test->value & bit)
                 expand_compare(state, index, bit, bit);
         break;
+    case FILTER_POINTER:
+    case FILTER_NULL:
+        state->compares[index] = SCMP_CMP(test->argument, test->kind == FILTER_NULL ? SCMP_CMP_EQ : SCMP_CMP_NE, 0);
+        expand(state, index + 1);
+        break;
     case FILTER_NOT_IN:
         expand_complement(state, index, 0, 0, test->mask ^ (test->mask >> 1));
         break;

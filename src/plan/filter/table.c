@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -55,6 +56,15 @@
         .count = sizeof(list) / sizeof((list)[0])                                                                      \
     }
 
+#define POINTER(arg)                                                                                                   \
+    {                                                                                                                  \
+        .kind = FILTER_POINTER, .argument = (arg)                                                                      \
+    }
+#define NULL_AT(arg)                                                                                                   \
+    {                                                                                                                  \
+        .kind = FILTER_NULL, .argument = (arg)                                                                         \
+    }
+
 #define ALWAYS(name)                                                                                                   \
     {                                                                                                                  \
         .call = (name), .error = EPERM                                                                                 \
@@ -74,6 +84,15 @@
 #define WHEN3(name, first, second, third)                                                                              \
     {                                                                                                                  \
         .call = (name), .error = EPERM, .test_count = 3, .tests = { first, second, third }                             \
+    }
+
+#define PRETEND(name, first)                                                                                           \
+    {                                                                                                                  \
+        .call = (name), .error = 0, .test_count = 1, .tests = { first }                                                \
+    }
+#define PRETEND3(name, first, second, third)                                                                           \
+    {                                                                                                                  \
+        .call = (name), .error = 0, .test_count = 3, .tests = { first, second, third }                                 \
     }
 
 static const struct filter_rule set_id_rules[] = {
@@ -148,10 +167,22 @@ static const struct filter_rule kernel_rules[] = {
     ALWAYS("_sysctl"),       ALWAYS("vhangup"),         ALWAYS("modify_ldt"),
 };
 
-/* READ_IMPLIES_EXEC and MMAP_PAGE_ZERO; 0xffffffff only asks and stays allowed. */
+/* Linux and 32-bit Linux, without randomization, under an old version's name; 0xffffffff only asks. */
+static const uint32_t personalities[] = {
+    PER_LINUX, PER_LINUX32,           ADDR_NO_RANDOMIZE, PER_LINUX32 | ADDR_NO_RANDOMIZE,
+    UNAME26,   PER_LINUX32 | UNAME26, 0xffffffff};
+
 static const struct filter_rule personality_rules[] = {
-    WHEN("personality", EQUAL(0, 0x80000000 | READ_IMPLIES_EXEC, READ_IMPLIES_EXEC)),
-    WHEN("personality", EQUAL(0, 0x80000000 | MMAP_PAGE_ZERO, MMAP_PAGE_ZERO)),
+    WHEN("personality", NOT_IN(0, 0xffffffff, personalities)),
+};
+
+/* getrlimit and setrlimit are prlimit64 in today's C libraries. `ulimit -c 0` asks for what is so already, and an error
+ * would end the shell. */
+static const struct filter_rule resource_rules[] = {
+    PRETEND("setrlimit", IS(0, RLIMIT_CORE)),
+    PRETEND3("prlimit64", IS(1, RLIMIT_CORE), POINTER(2), NULL_AT(3)),
+    WHEN3("prlimit64", IS(1, RLIMIT_CORE), POINTER(2), POINTER(3)),
+    WHEN2("prlimit64", IS(0, 1), POINTER(2)),
 };
 
 #define TIOCLINUX_REQUEST 0x541c
@@ -181,7 +212,9 @@ const struct filter_group filter_groups[] = {
     GROUP(namespace_rules, "a new user namespace would give back capabilities over it; the flags of clone3 lie in "
                            "memory"),
     GROUP(kernel_rules, "parts of the kernel with a history of escapes, and administration"),
-    GROUP(personality_rules, "makes every mapping executable, or maps page zero"),
+    GROUP(personality_rules, "makes every mapping executable, maps page zero, or turns on what other systems did"),
+    GROUP(resource_rules, "a core limit of 0 lets a crash start the host's core handler, which the limit 1 of the cell "
+                          "does not; a limit of init is the end of the cell"),
     GROUP(terminal_rules, "pushes input into a terminal, or changes its line discipline"),
 };
 const size_t filter_group_count = sizeof(filter_groups) / sizeof(filter_groups[0]);

@@ -6,9 +6,9 @@
  * What the seccomp filter of a cell refuses, as a table that is read by people,
  * by the build-time generator and by nobody at run time.
  *
- * Arguments are judged by their low 32 bits only: the kernel truncates every
- * argument tested here to an int, so that a test of all 64 bits could be
- * dodged by garbage in the upper half.
+ * Arguments are judged by their low 32 bits only, but for pointers: the kernel
+ * truncates every other argument tested here to an int, so that a test of all
+ * 64 bits could be dodged by garbage in the upper half.
  */
 
 #include <stddef.h>
@@ -17,7 +17,9 @@
 enum filter_test_kind {
     FILTER_EQUAL,   /* (argument & mask) == value */
     FILTER_ANY_BIT, /* (argument & value) != 0 */
-    FILTER_NOT_IN   /* (argument & mask) is none of the values; mask is a run of low bits */
+    FILTER_NOT_IN,  /* (argument & mask) is none of the values; mask is a run of low bits */
+    FILTER_POINTER, /* the whole argument, all 64 bits, is not zero */
+    FILTER_NULL     /* the whole argument is zero */
 };
 
 struct filter_test {
@@ -34,7 +36,7 @@ struct filter_test {
 /* One way to be refused: the call, and every test holds. */
 struct filter_rule {
     const char *call;
-    int error;
+    int error; /* 0: answered as if it were done */
     size_t test_count;
     struct filter_test tests[FILTER_TESTS];
 };
