@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/file.h"
+#include "plan/cache.h"
 #include "policy/load.h"
 
 #define POLICY_MAX_BYTES ((size_t)16 << 20)
@@ -91,7 +92,7 @@ static int load_from(const char *config, const char *name, struct tc_arena *aren
         read_text(fd, path, &text, err) < 0)
         return err->code;
     *ret_path = path;
-    return tc_policy_parse(text.data != NULL ? text.data : "", text.length, path, inner, ret, err);
+    return tc_cache_policy_parse(text.data != NULL ? text.data : "", text.length, path, inner, ret, err);
 }
 
 /* The user's configuration directory by the XDG rules: a relative value is ignored. NULL without a home. */
@@ -127,7 +128,7 @@ int tc_locate_policy(const char *name, struct tc_arena *arena, struct tc_ruleset
     *ret_path = NULL;
     if (is_file_name(name)) {
         *ret_path = name;
-        return tc_policy_read(name, ret, err);
+        return tc_cache_policy_read(name, ret, err);
     }
     code = tc_policy_preset(name, ret, err);
     for (size_t i = 0; code == -ENOENT && i < TC_COUNT(configs); i++)

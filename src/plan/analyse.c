@@ -40,6 +40,7 @@ struct patterns {
 
 struct tc_analysis {
     struct tc_arena *arena;
+    const struct tc_ruleset *ruleset;
     struct patterns rules, project;
 };
 
@@ -70,10 +71,25 @@ struct tc_analysis *tc_analysis_new(struct tc_arena *arena, const struct tc_rule
     if (analysis == NULL)
         return NULL;
     analysis->arena = arena;
+    analysis->ruleset = rules;
     if (take_apart(arena, rules, &analysis->rules) < 0 ||
         (rules->project != NULL && take_apart(arena, rules->project, &analysis->project) < 0))
         return NULL;
     return analysis;
+}
+
+size_t tc_analysis_count(const struct tc_analysis *analysis)
+{
+    return analysis->rules.count + analysis->project.count;
+}
+
+size_t tc_analysis_index(const struct tc_analysis *analysis, const struct tc_rule *rule)
+{
+    const struct tc_ruleset *own = analysis->ruleset;
+
+    if (rule >= own->rules && rule < own->rules + own->rule_count)
+        return (size_t)(rule - own->rules);
+    return own->rule_count + (size_t)(rule - own->project->rules);
 }
 
 /* text lies strictly below tree: it continues with a slash. An empty tree is the root of absolute paths. */

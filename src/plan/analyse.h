@@ -25,6 +25,10 @@ struct tc_analysis;
 /** Take a ruleset (borrowed, and its project's) apart. NULL when out of memory. */
 struct tc_analysis *tc_analysis_new(struct tc_arena *arena, const struct tc_ruleset *rules);
 
+/** Number of all rules, and the place of one among them (the operator's first, then the project's). */
+size_t tc_analysis_count(const struct tc_analysis *analysis);
+size_t tc_analysis_index(const struct tc_analysis *analysis, const struct tc_rule *rule);
+
 enum tc_region_kind {
     TC_REGION_TREE,     /* a directory and everything below it */
     TC_REGION_FILE,     /* one file */

@@ -200,7 +200,11 @@ int tc_plan_compile(const struct tc_ruleset *rules, const struct tc_request *req
     if (plan == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     compiler.arena = plan->arena;
-    if ((compiler.analysis = tc_analysis_new(plan->arena, rules)) == NULL)
+    compiler.analysis = tc_analysis_new(plan->arena, rules);
+    if (compiler.analysis != NULL)
+        compiler.needed =
+            tc_arena_array(plan->arena, tc_analysis_count(compiler.analysis) + 1, sizeof(*compiler.needed));
+    if (compiler.needed == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     result = run_parts(&compiler, err);
     if (result == 0) {

@@ -53,17 +53,16 @@ int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const ch
     if (item == NULL || why == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     *item = (struct tc_mediation_need){.subject = subject, .why = why, .rule = rule};
+    if (rule != NULL)
+        compiler->needed[tc_analysis_index(compiler->analysis, rule)] = subject;
     return 0;
 }
 
 bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule)
 {
-    const struct tc_mediation_need *needs = compiler->needs.items;
+    const char *needed = compiler->needed[tc_analysis_index(compiler->analysis, rule)];
 
-    for (size_t i = 0; i < compiler->needs.count; i++)
-        if (needs[i].rule == rule && strcmp(needs[i].subject, subject) == 0)
-            return true;
-    return false;
+    return needed != NULL && (subject == NULL || strcmp(needed, subject) == 0);
 }
 
 int tc_compiler_refuse(struct tc_compiler *compiler, int code, const char *hint, struct tc_error *err,

@@ -32,7 +32,8 @@ struct tc_compiler {
 
     struct tc_layout layout;
     struct tc_analysis *analysis;
-    bool root_listed;                 /* nothing speaks against listing the cell's own directories */
+    const char **needed; /* per rule (tc_analysis_index()): the last subject it needs a broker for, or NULL */
+    bool root_listed;    /* nothing speaks against listing the cell's own directories */
     struct tc_data_verdict *verdicts; /* per place of the layout; sources only */
 
     struct tc_list steps, data, needs, enforcement, degraded, refusals;
@@ -52,7 +53,7 @@ int tc_compiler_degrade(struct tc_compiler *compiler, const char *name, const ch
 int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const char *why, const struct tc_rule *rule,
                      struct tc_error *err);
 
-/** True when that need was noted already. */
+/** True when that need of a rule was the last one noted for it; any need when subject is NULL. */
 bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule);
 
 /**

@@ -189,39 +189,33 @@ static int judge_union(struct tc_arena *arena, const struct tc_analysis *analysi
     return 0;
 }
 
-static bool is_listed(const struct tc_rule *const *list, size_t count, const struct tc_rule *rule)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list[i] == rule)
-            return true;
-    return false;
-}
-
 /* Each rule that makes the region uneven, once. */
 static int collect_needs(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
                          const struct judgement *judgement, struct tc_data_verdict *ret)
 {
-    const struct tc_rule **list = NULL;
-    size_t count = 0;
+    size_t most = tc_analysis_count(analysis), count = 0;
+    const struct tc_rule **list = tc_arena_array(arena, most + 1, sizeof(*list));
+    bool *listed = tc_arena_array(arena, most + 1, sizeof(*listed));
 
+    if (list == NULL || listed == NULL)
+        return -ENOMEM;
     for (size_t i = 0; i < OPERATIONS; i++) {
         const struct tc_verdict *verdict = &judgement->verdict[i];
         const struct tc_rule *const *dissent;
-        const struct tc_rule **grown;
         size_t more;
 
         if (verdict->effects == 0 || verdict->effects == TC_EFFECT_BIT(TC_ALLOW) ||
             verdict->effects == TC_EFFECT_BIT(TC_DENY))
             continue;
-        if (tc_analysis_dissent(analysis, region, granted[i].operation, verdict->final, &dissent, &more) < 0 ||
-            (grown = tc_arena_array(arena, count + more + 1, sizeof(*grown))) == NULL)
+        if (tc_analysis_dissent(analysis, region, granted[i].operation, verdict->final, &dissent, &more) < 0)
             return -ENOMEM;
-        if (count > 0)
-            memcpy(grown, list, count * sizeof(*grown));
-        list = grown;
-        for (size_t k = 0; k < more; k++)
-            if (!is_listed(list, count, dissent[k]))
+        for (size_t k = 0; k < more; k++) {
+            bool *seen = &listed[tc_analysis_index(analysis, dissent[k])];
+
+            if (!*seen)
                 list[count++] = dissent[k];
+            *seen = true;
+        }
     }
     ret->needs = list;
     ret->need_count = count;

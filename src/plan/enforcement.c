@@ -16,16 +16,6 @@ static bool is_degraded(const struct tc_compiler *compiler)
     return (compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION)) != 0;
 }
 
-static bool needs_broker(const struct tc_compiler *compiler, const struct tc_rule *rule)
-{
-    const struct tc_mediation_need *needs = compiler->needs.items;
-
-    for (size_t i = 0; i < compiler->needs.count; i++)
-        if (needs[i].rule == rule)
-            return true;
-    return false;
-}
-
 static bool has_socket_need(const struct tc_compiler *compiler)
 {
     const struct tc_mediation_need *needs = compiler->needs.items;
@@ -93,7 +83,7 @@ static int judge_rules(struct tc_compiler *compiler, const struct tc_ruleset *ru
         if (item == NULL)
             return -ENOMEM;
         item->rule = rule;
-        if (needs_broker(compiler, rule)) {
+        if (tc_compiler_needs(compiler, NULL, rule)) {
             by_broker(compiler, item);
         } else if (rule->operations & FILES) {
             judge_files(compiler, rule, item);
