@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -137,12 +138,17 @@ void fixture_begin(struct fixture *fixture)
     add_tree(fixture);
 }
 
+static int remove_entry(const char *path, const struct stat *what, int kind, struct FTW *place)
+{
+    (void)what;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
 void fixture_end(struct fixture *fixture)
 {
-    char command[96];
-
-    snprintf(command, sizeof command, "rm -rf %s", fixture->workspace);
-    if (system(command) != 0)
+    if (nftw(fixture->workspace, remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0)
         fprintf(stderr, "leaves %s behind\n", fixture->workspace);
 }
 
