@@ -151,16 +151,16 @@ static bool operation_holds(const struct tc_ruleset *rules, enum tc_operation op
     enum tc_effect from_default = project ? TC_ALLOW : tc_area_default(from->area, operation);
     enum tc_effect to_default = project ? TC_ALLOW : tc_area_default(to->area, operation);
     const struct tc_rule_index *index = rules->index;
-    bool holds = true;
 
     if (to->read_only && (operation == TC_OP_WRITE || operation == TC_OP_EDIT))
         return true;
-    if (operation == TC_OP_LIST && index->mixed) {
-        for (size_t i = 0; holds && i < 3; i++)
-            holds = list_holds(rules, &index->lists[i], from, to, from_default, to_default, ret);
-        return holds;
+    if (operation != TC_OP_LIST || !index->mixed)
+        return list_holds(rules, &index->operations[operation], from, to, from_default, to_default, ret);
+    for (size_t i = 0; i < 3; i++) {
+        if (!list_holds(rules, &index->lists[i], from, to, from_default, to_default, ret))
+            return false;
     }
-    return list_holds(rules, &index->operations[operation], from, to, from_default, to_default, ret);
+    return true;
 }
 
 static struct tc_decision refuse(struct tc_decision decision, enum tc_operation operation, const struct tc_rule *rule)
