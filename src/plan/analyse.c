@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/path.h"
+#include "plan/pattern.h"
 
 /*
  * Theory of operation
@@ -26,15 +26,8 @@
  * stricter counts, and where the project has no matching rule it has no say.
  */
 
-struct pattern {
-    const struct tc_rule *rule;
-    enum tc_glob_shape shape;
-    const char *literal; /* unescaped: the whole, the tree, or what stands before the first wildcard */
-    size_t literal_length;
-};
-
 struct patterns {
-    const struct pattern *list;
+    const struct tc_pattern *list;
     size_t count;
 };
 
@@ -46,20 +39,13 @@ struct tc_analysis {
 
 static int take_apart(struct tc_arena *arena, const struct tc_ruleset *rules, struct patterns *ret)
 {
-    struct pattern *list = tc_arena_array(arena, rules->rule_count + 1, sizeof(*list));
+    struct tc_pattern *list = tc_arena_array(arena, rules->rule_count + 1, sizeof(*list));
 
     if (list == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < rules->rule_count; i++) {
-        const struct tc_rule *rule = &rules->rules[i];
-        char *literal = tc_arena_alloc(arena, rule->pattern_length + 1);
-
-        if (literal == NULL)
+    for (size_t i = 0; i < rules->rule_count; i++)
+        if (tc_pattern_read(arena, &rules->rules[i], &list[i]) < 0)
             return -ENOMEM;
-        list[i].rule = rule;
-        list[i].shape = tc_glob_classify(rule->pattern, rule->pattern_length, literal, &list[i].literal_length);
-        list[i].literal = literal;
-    }
     *ret = (struct patterns){.list = list, .count = rules->rule_count};
     return 0;
 }
@@ -92,83 +78,6 @@ size_t tc_analysis_index(const struct tc_analysis *analysis, const struct tc_rul
     return own->rule_count + (size_t)(rule - own->project->rules);
 }
 
-/* text lies strictly below tree: it continues with a slash. An empty tree is the root of absolute paths. */
-static bool strictly_below(const char *text, const char *tree, size_t tree_length)
-{
-    return strncmp(text, tree, tree_length) == 0 && text[tree_length] == '/';
-}
-
-/* As strictly_below() for a root of relative paths, which is the empty text and has everything but itself below it. */
-static bool inside(const char *text, const char *root)
-{
-    return root[0] == '\0' ? text[0] != '\0' : strictly_below(text, root, strlen(root));
-}
-
-static bool same_or_inside(const char *text, const char *root)
-{
-    return strcmp(text, root) == 0 || inside(text, root);
-}
-
-/* May the pattern match something strictly below root? */
-static bool may_match_below(const struct pattern *pattern, const char *root)
-{
-    const char *literal = pattern->literal;
-    size_t root_length = strlen(root);
-
-    switch (pattern->shape) {
-    case TC_GLOB_ALL:
-        return true;
-    case TC_GLOB_LITERAL:
-        return inside(literal, root);
-    case TC_GLOB_SUBTREE:
-        return same_or_inside(literal, root) || same_or_inside(root, literal);
-    case TC_GLOB_OTHER:
-        break;
-    }
-    /* Matching texts begin with the literal, texts below with root and a slash: one must be a prefix of the other. */
-    if (pattern->literal_length <= root_length)
-        return strncmp(literal, root, pattern->literal_length) == 0;
-    return root_length == 0 || strictly_below(literal, root, root_length);
-}
-
-/* Does the pattern match everything strictly below root? */
-static bool covers_below(const struct pattern *pattern, const char *root)
-{
-    if (pattern->shape == TC_GLOB_ALL)
-        return true;
-    return pattern->shape == TC_GLOB_SUBTREE &&
-           (strcmp(root, pattern->literal) == 0 || strictly_below(root, pattern->literal, pattern->literal_length));
-}
-
-/* As tc_decide() matches; slash: with a trailing one, too. */
-static bool matches_point(const struct pattern *pattern, const char *text, bool slash, char *scratch)
-{
-    size_t length = strlen(text);
-
-    if (tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, text, length))
-        return true;
-    if (!slash || length == 0 || strcmp(text, "/") == 0)
-        return false;
-    memcpy(scratch, text, length);
-    scratch[length] = '/';
-    return tc_glob_match(pattern->rule->pattern, pattern->rule->pattern_length, scratch, length + 1);
-}
-
-/* Everything the pattern can match lies in one of the holes. */
-static bool confined(const struct pattern *pattern, const char *anchor, const char *const *holes)
-{
-    for (; holes != NULL && *holes != NULL; holes++) {
-        const char *hole = pattern->rule->absolute ? *holes : tc_path_relative(*holes, anchor);
-
-        if (hole == NULL || hole[0] == '\0')
-            continue;
-        if (pattern->shape == TC_GLOB_OTHER ? strictly_below(pattern->literal, hole, strlen(hole))
-                                            : pattern->shape != TC_GLOB_ALL && same_or_inside(pattern->literal, hole))
-            return true;
-    }
-    return false;
-}
-
 /* One question about one region. */
 struct query {
     const struct tc_region *region;
@@ -182,22 +91,22 @@ struct match {
 };
 
 /* Compare with one text of the region's root: absolute, or relative to an anchor. */
-static void match_root(const struct query *query, const struct pattern *pattern, const char *root, bool point,
+static void match_root(const struct query *query, const struct tc_pattern *pattern, const char *root, bool point,
                        struct match *ret)
 {
     if (point) {
         bool slash = query->operation == TC_OP_LIST && query->region->kind != TC_REGION_FILE &&
                      !(pattern->rule->absolute && query->region->data_root);
 
-        if (matches_point(pattern, root, slash, query->scratch))
+        if (tc_pattern_matches(pattern, root, slash, query->scratch))
             ret->may = ret->all = true;
         return;
     }
-    ret->may = ret->may || may_match_below(pattern, root);
-    ret->all = ret->all || covers_below(pattern, root);
+    ret->may = ret->may || tc_pattern_may_match_below(pattern, root);
+    ret->all = ret->all || tc_pattern_covers_below(pattern, root);
 }
 
-static struct match match_rule(const struct query *query, const struct pattern *pattern, bool point)
+static struct match match_rule(const struct query *query, const struct tc_pattern *pattern, bool point)
 {
     const char *const *anchors = query->region->anchors;
     struct match match = {0};
@@ -206,12 +115,12 @@ static struct match match_rule(const struct query *query, const struct pattern *
         /* "/" is the empty text before the slash of everything below it; as a point it is itself. */
         const char *root = !point && strcmp(query->region->target, "/") == 0 ? "" : query->region->target;
 
-        if (!confined(pattern, NULL, query->holes))
+        if (!tc_pattern_confined(pattern, NULL, query->holes))
             match_root(query, pattern, root, point, &match);
         return match;
     }
     for (; anchors != NULL && *anchors != NULL; anchors++)
-        if (!confined(pattern, *anchors, query->holes))
+        if (!tc_pattern_confined(pattern, *anchors, query->holes))
             match_root(query, pattern, tc_path_relative(query->region->target, *anchors), point, &match);
     return match;
 }
@@ -231,7 +140,7 @@ static struct answer ask_part(const struct query *query, const struct patterns *
     struct answer answer = {.effects = 0, .silent = true, .final = fallback};
 
     for (size_t i = 0; i < patterns->count; i++) {
-        const struct pattern *pattern = &patterns->list[i];
+        const struct tc_pattern *pattern = &patterns->list[i];
         struct match match;
 
         if (!(pattern->rule->operations & TC_OP_BIT(query->operation)))
@@ -314,7 +223,7 @@ static size_t collect_dissent(const struct query *query, const struct patterns *
     size_t count = 0;
 
     for (size_t i = 0; i < patterns->count; i++) {
-        const struct pattern *pattern = &patterns->list[i];
+        const struct tc_pattern *pattern = &patterns->list[i];
         struct match below = {0};
         bool may;
 
@@ -371,7 +280,7 @@ static size_t keep_outermost(const char **list, size_t count)
 /* The absolute path of a rule's literal tree inside the region, or NULL. Text with "." or ".." or empty components
  * names nothing. */
 static int literal_root(const struct tc_analysis *analysis, const struct tc_region *region,
-                        const struct pattern *pattern, const char **ret)
+                        const struct tc_pattern *pattern, const char **ret)
 {
     char *path, *clean;
 
@@ -385,7 +294,7 @@ static int literal_root(const struct tc_analysis *analysis, const struct tc_regi
     clean = path == NULL ? NULL : tc_path_clean(analysis->arena, "/", path);
     if (clean == NULL)
         return -ENOMEM;
-    if (strcmp(path, clean) == 0 && inside(path, region->target))
+    if (strcmp(path, clean) == 0 && tc_path_below(path, region->target) && strcmp(path, region->target) != 0)
         *ret = path;
     return 0;
 }

@@ -4,6 +4,7 @@
  * the plan it must give, as text, byte by byte. A refusal is a text, too.
  *
  * Usage: golden [--update] CASE.json...; the text lies beside it in CASE.txt.
+ *        golden --json CASE.json prints the plan as JSON, nothing for a refusal
  */
 #include <err.h>
 #include <stdio.h>
@@ -250,23 +251,29 @@ static void blank_builds(struct tc_plan *plan)
     plan->filter_size = 0;
 }
 
-static void compile_case(struct golden *golden, struct tc_buf *out)
+static void compile_case(struct golden *golden, bool json, struct tc_buf *out)
 {
     bool show = get_flag(&golden->root, "show", false);
     tc_auto_plan plan = NULL;
     struct tc_error err = {0};
 
     if (world_compile(&golden->world, golden->rules, show ? TC_COMPILE_SHOW : TC_COMPILE_RUN, &plan, &err) == 0) {
+        if (json) {
+            tc_plan_print_json(plan, out);
+            return;
+        }
         blank_builds(plan);
         tc_plan_print_text(plan, out);
         return;
     }
+    if (json)
+        return;
     tc_buf_printf(out, "refused at %s: %s\n", err.stage, err.message);
     if (err.hint[0] != '\0')
         tc_buf_printf(out, "hint: %s\n", err.hint);
 }
 
-static void run_case(const struct tc_json *root, struct tc_buf *out)
+static void run_case(const struct tc_json *root, bool json, struct tc_buf *out)
 {
     struct golden golden = {.root = *root};
     struct tc_json policy;
@@ -288,7 +295,7 @@ static void run_case(const struct tc_json *root, struct tc_buf *out)
     read_facts(&golden);
     read_request(&golden);
     look_at_subtrees(&golden);
-    compile_case(&golden, out);
+    compile_case(&golden, json, out);
     tc_ruleset_free(golden.rules);
     world_free(&golden.world);
 }
@@ -316,20 +323,27 @@ static void print_comment(const char *path, char *text)
         printf("# %s\n", line);
 }
 
-static bool check_case(const char *path, bool update)
+static void load_case(const char *path, bool json, struct tc_buf *out)
 {
-    tc_auto_buf text = {0}, wanted = {0}, got = {0}, beside = {0};
+    tc_auto_buf text = {0};
     tc_auto_json document = NULL;
     struct tc_error err = {0};
     struct tc_json root;
-    FILE *file;
 
     read_file(path, &text);
     if (text.data == NULL || tc_json_parse(text.data, text.length, path, &document, &root, &err) < 0)
         errx(2, "%s: %s", path, err.message);
+    run_case(&root, json, out);
+}
+
+static bool check_case(const char *path, bool update)
+{
+    tc_auto_buf wanted = {0}, got = {0}, beside = {0};
+    FILE *file;
+
     tc_buf_append(&beside, path, strlen(path) - strlen(".json"));
     tc_buf_string(&beside, ".txt");
-    run_case(&root, &got);
+    load_case(path, false, &got);
     if (update) {
         file = fopen(beside.data, "we");
         if (file == NULL || fwrite(got.data, 1, got.length, file) != got.length || fclose(file) != 0)
@@ -346,8 +360,13 @@ static bool check_case(const char *path, bool update)
 int main(int argc, char **argv)
 {
     bool update = argc > 1 && strcmp(argv[1], "--update") == 0;
+    tc_auto_buf json = {0};
     int failed = 0;
 
+    if (argc == 3 && strcmp(argv[1], "--json") == 0) {
+        load_case(argv[2], true, &json);
+        return fwrite(json.data, 1, json.length, stdout) == json.length ? 0 : 1;
+    }
     argv += 1 + update;
     printf("1..%d\n", argc - 1 - update);
     for (int number = 1; *argv != NULL; argv++, number++) {

@@ -17,146 +17,9 @@
 #include "plan/data.h"
 #include "plan/layout.h"
 #include "policy/decide.h"
+#include "random_rules.h"
 #include "unit.h"
 #include "world.h"
-
-static uint64_t state;
-
-static unsigned draw(unsigned below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (unsigned)((state >> 20) % below);
-}
-
-#define PICK(list) ((list)[draw(TC_COUNT(list))])
-
-static const char *const patterns[] = {
-    "**",
-    "**",
-    "**",
-    "**",
-    "a",
-    "a/**",
-    "a/**",
-    "b/**",
-    "b",
-    "a/b",
-    "a/b/**",
-    "a/b/**",
-    "a/b/c",
-    "b/c/**",
-    "c",
-    "c/**",
-    "*",
-    "a/*",
-    "**/c",
-    "**/a/**",
-    "*/b/**",
-    "?",
-    "?/**",
-    "[ab]/**",
-    "a*/**",
-    "a/**/c",
-    "a**",
-    "\\\\a/**",
-    "",
-    "/**",
-    "/workspace",
-    "/workspace/**",
-    "/workspace/a/**",
-    "/workspace/a",
-    "/workspace/*",
-    "/workspace/b/**",
-    "/data/**",
-    "/data",
-    "/data/a/**",
-    "/tmp/**",
-    "/tmp/x/**",
-    "/usr/**",
-    "/usr",
-    "/bin/**",
-    "/home",
-    "/home/agent/**",
-    "/",
-    "/etc/**",
-    "/opt/sdk/**",
-    "/w*/**",
-    "/run",
-    "a/",
-    "a//**",
-    "./a/**",
-    "../**",
-    "/workspace/../tmp/**",
-    "a/../b/**",
-    "/workspace/a/b/**",
-    "/workspace/a/b",
-    "/tmp/x",
-    "/tmp/x/a/**",
-    "/workspace/n/**",
-    "n/**",
-    "n",
-    "n/a/**",
-};
-
-/* Rules that are likely to make unions of subtrees. */
-static const char *const literals[] = {
-    "a/**",
-    "a",
-    "b/**",
-    "b",
-    "a/b/**",
-    "a/b",
-    "b/c/**",
-    "c/**",
-    "a/b/c/**",
-    "a/a/**",
-    "/workspace/a/**",
-    "/data/a/**",
-    "/data/b",
-    "/tmp/x/a/**",
-    "n/b/**",
-    "/lone/deep/c/**",
-    "ab/**",
-    "x/**",
-};
-
-static const char *const operations[] = {
-    "\"all\"",
-    "\"all\"",
-    "[\"read\"]",
-    "[\"write\"]",
-    "[\"read\",\"write\"]",
-    "[\"execute\"]",
-    "[\"list\"]",
-    "[\"read\",\"execute\"]",
-    "[\"read\",\"write\",\"execute\"]",
-    "[\"edit\"]",
-};
-
-static const char *const effects[] = {"allow", "allow", "allow", "allow", "deny", "deny", "ask"};
-
-static void write_rules(struct tc_buf *out, unsigned most, bool connect)
-{
-    unsigned count = draw(most + 1);
-    bool literal = draw(2) == 0;
-
-    tc_buf_string(out, "{\"version\":1,\"rules\":[");
-    for (unsigned i = 0; i < count; i++) {
-        const char *pattern = literal && draw(8) != 0 ? PICK(literals) : PICK(patterns);
-        const char *operation = PICK(operations);
-
-        if (strcmp(operation, "\"all\"") == 0 && strcmp(pattern, "**") != 0)
-            operation = "[\"read\",\"write\",\"execute\"]";
-        tc_buf_printf(out, "%s{\"pattern\":\"%s\",\"operations\":%s,\"effect\":\"%s\",\"priority\":%u}",
-                      i == 0 ? "" : ",", pattern, operation, PICK(effects), draw(3));
-    }
-    if (connect)
-        tc_buf_printf(out, "%s{\"pattern\":\"**\",\"operations\":[\"connect\"],\"effect\":\"allow\",\"priority\":9}",
-                      count == 0 ? "" : ",");
-    tc_buf_string(out, "]}");
-}
 
 static const struct {
     const char *source, *target;
@@ -171,14 +34,14 @@ static void make_world(struct world *world)
     static const enum tc_mount_mode modes[] = {TC_MODE_RW, TC_MODE_RW, TC_MODE_RO, TC_MODE_TOOLS};
 
     world_init(world);
-    world->request.workspace.mode = draw(4) == 0 ? TC_MODE_RO : TC_MODE_RW;
-    world->facts.root = draw(2) == 0;
+    world->request.workspace.mode = random_below(4) == 0 ? TC_MODE_RO : TC_MODE_RW;
+    world->facts.root = random_below(2) == 0;
     for (size_t i = 0; i < TC_COUNT(declared); i++)
-        if (draw(5) == 0)
+        if (random_below(5) == 0)
             world_mount(world, declared[i].source, declared[i].target, PICK(modes));
-    if (draw(6) == 0)
-        world_tmpfs(world, "/workspace/t", draw(2) * 4096);
-    if (draw(8) == 0)
+    if (random_below(6) == 0)
+        world_tmpfs(world, "/workspace/t", random_below(2) * 4096);
+    if (random_below(8) == 0)
         world_tmpfs(world, "/tmp", 0);
 }
 
@@ -366,14 +229,12 @@ static bool play(uint64_t seed, unsigned *ret_unions)
     struct world world;
     int result;
 
-    state = seed * 0x9e3779b97f4a7c15u + 1;
-    for (int i = 0; i < 8; i++)
-        draw(2);
+    random_seed(seed);
     make_world(&world);
-    write_rules(&text, 5, true);
+    random_rules(&text, 5, true);
     rules = world_rules(text.data);
-    if (draw(4) == 0) {
-        write_rules(&project, 2, false);
+    if (random_below(4) == 0) {
+        random_rules(&project, 2, false);
         ck_assert_int_eq(tc_policy_tighten(rules, project.data, project.length, "project", &err), 0);
         tc_buf_printf(&text, " tightened by %s", project.data);
     }
