@@ -134,6 +134,13 @@ struct answer {
 
 #define NO_SAY TC_ALLOW /* a project without a matching rule: combining with allow changes nothing */
 
+/* Rules of an imported ruleset's three lists stand in the order of strictness, which is not the one they decide in:
+ * what follows one that covers everything may still be the answer of another list. */
+static bool decides_alone(const struct tc_rule *rule)
+{
+    return rule->lists == 0;
+}
+
 static struct answer ask_part(const struct query *query, const struct patterns *patterns, bool point,
                               enum tc_effect fallback)
 {
@@ -148,11 +155,12 @@ static struct answer ask_part(const struct query *query, const struct patterns *
         match = match_rule(query, pattern, point);
         if (match.may)
             answer.effects |= TC_EFFECT_BIT(pattern->rule->effect);
-        if (match.all) {
+        if (match.all && answer.silent) {
             answer.silent = false;
             answer.final = pattern->rule->effect;
-            break;
         }
+        if (match.all && decides_alone(pattern->rule))
+            break;
     }
     if (answer.silent)
         answer.effects |= TC_EFFECT_BIT(fallback);
@@ -234,7 +242,7 @@ static size_t collect_dissent(const struct query *query, const struct patterns *
         may = below.may || (root_counts(query) && match_rule(query, pattern, true).may);
         if (may && (pattern->rule->effect != expected || pattern->rule->effect == TC_ASK))
             list[count++] = pattern->rule;
-        if (below.all) /* later rules have no say */
+        if (below.all && decides_alone(pattern->rule)) /* later rules have no say */
             break;
     }
     return count;
