@@ -64,6 +64,8 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err);
 /** A detached copy of a step's source with all its attributes: the prepared one, or made now. Returns a new descriptor,
  *  or the prepared one: the child never closes either, execve does. */
 int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err);
+/** A COPY step's source, opened for reading and verified like the others. Returns a new descriptor. */
+int tc_source_read(const struct tc_step *step, struct tc_error *err);
 /** MOUNT_ATTR_* for a step's flags. */
 unsigned tc_source_attributes(const struct tc_step *step);
 

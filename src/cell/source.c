@@ -21,9 +21,9 @@
  */
 
 /* The host object a step names, verified to be the one the facts saw. */
-static int find(const struct tc_step *step, struct tc_error *err)
+static int find(const struct tc_step *step, unsigned flags, struct tc_error *err)
 {
-    tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, flags, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     struct stat what;
 
     if (fd == -ELOOP || fd == -ENOENT || fd == -ENOTDIR)
@@ -35,6 +35,12 @@ static int find(const struct tc_step *step, struct tc_error *err)
     if (what.st_dev != step->device || what.st_ino != step->inode)
         return tc_error_plain(err, -ESTALE, "'%s' changed during start", step->source);
     return tc_take_fd(&fd);
+}
+
+int tc_source_read(const struct tc_step *step, struct tc_error *err)
+{
+    /* Non-blocking: it could have become a FIFO. */
+    return find(step, O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
 }
 
 unsigned tc_source_attributes(const struct tc_step *step)
@@ -103,7 +109,7 @@ static int change(const struct tc_launch *launch, const struct tc_step *step, in
 
 static int copy(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
 {
-    tc_auto_fd found = find(step, err);
+    tc_auto_fd found = find(step, O_PATH, err);
     tc_auto_fd mount = TC_NO_FD;
     int r;
 

@@ -75,6 +75,27 @@ static int add_directory(struct tc_compiler *compiler, const char *target, unsig
     return 0;
 }
 
+/* A snapshot of a small public file: a mount would cost more than its content. One that the cell's own id may not read
+ * is attached, so that it stays as unreadable as it is. */
+static bool is_copied(const struct tc_fact_entry *entry)
+{
+    return tc_path_below(entry->target, "/etc") && entry->path.kind == TC_FILE_REGULAR &&
+           entry->path.size <= TC_COPY_LIMIT && (entry->path.mode & 0444) == 0444;
+}
+
+static int copy_path(struct tc_compiler *compiler, const char *target, const struct tc_fact_path *path)
+{
+    struct tc_step *step = tc_compiler_step(compiler, TC_STEP_COPY, target, "rootfs");
+
+    if (step == NULL)
+        return -ENOMEM;
+    step->source = path->canonical;
+    step->device = path->device;
+    step->inode = path->inode;
+    step->mode = 0444;
+    return 0;
+}
+
 /* A declared mount may take the place of /opt. */
 static bool is_replaced(const struct tc_compiler *compiler, const char *target)
 {
@@ -95,6 +116,8 @@ static int add_rootfs(struct tc_compiler *compiler)
             continue;
         if (entry->link != NULL)
             result = add_link(compiler, entry->target, entry->link, "rootfs");
+        else if (is_copied(entry))
+            result = copy_path(compiler, entry->target, &entry->path);
         else /* /etc has one path rule for all that lies in it */
             result = bind_path(compiler, entry->target, &entry->path, "rootfs", TC_STEP_READ_ONLY,
                                tc_path_below(entry->target, "/etc") ? 0 : SYSTEM_ACCESS);

@@ -30,6 +30,7 @@ struct tc_fact_path {
     uid_t uid;
     gid_t gid;
     unsigned mode;
+    uint64_t size;                /* bytes, of a regular file */
     const char *filesystem;       /* type name, "ext4" */
     bool idmappable;              /* an id-mapped mount of it can be made (meaningful for root only) */
     const char *position;         /* "MAJOR:MINOR PATH": where it lies in its file system, equal for every bind of it */

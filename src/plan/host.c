@@ -30,22 +30,28 @@ enum tc_file_kind tc_host_kind(unsigned mode)
     }
 }
 
-/* Fill in what a descriptor and its canonical path tell. */
-static int describe(struct tc_arena *arena, const struct tc_mounts *mounts, int fd, struct tc_fact_path *ret)
+static bool is_absence(int code)
+{
+    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EXDEV;
+}
+
+#define WANTED (STATX_BASIC_STATS | STATX_MNT_ID)
+
+/* Fill in what the kernel tells of an object, and where its canonical path lies. */
+static int describe(struct tc_arena *arena, const struct tc_mounts *mounts, const struct statx *status,
+                    struct tc_fact_path *ret)
 {
     const struct tc_mount *mount = NULL;
-    struct statx status;
 
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &status) < 0)
-        return -errno;
-    ret->kind = tc_host_kind(status.stx_mode);
-    ret->device = makedev(status.stx_dev_major, status.stx_dev_minor);
-    ret->inode = status.stx_ino;
-    ret->uid = status.stx_uid;
-    ret->gid = status.stx_gid;
-    ret->mode = status.stx_mode & 07777;
-    if (status.stx_mask & STATX_MNT_ID) /* Linux 5.8 */
-        mount = tc_mounts_find(mounts, status.stx_mnt_id);
+    ret->kind = tc_host_kind(status->stx_mode);
+    ret->device = makedev(status->stx_dev_major, status->stx_dev_minor);
+    ret->inode = status->stx_ino;
+    ret->uid = status->stx_uid;
+    ret->gid = status->stx_gid;
+    ret->mode = status->stx_mode & 07777;
+    ret->size = status->stx_size;
+    if (status->stx_mask & STATX_MNT_ID) /* Linux 5.8 */
+        mount = tc_mounts_find(mounts, status->stx_mnt_id);
     if (mount == NULL || !tc_path_below(ret->canonical, mount->target))
         mount = tc_mounts_containing(mounts, ret->canonical);
     ret->filesystem = mount == NULL ? "unknown" : mount->filesystem;
@@ -53,14 +59,30 @@ static int describe(struct tc_arena *arena, const struct tc_mounts *mounts, int 
     return mount != NULL && ret->position == NULL ? -ENOMEM : 0;
 }
 
+static int describe_open(struct tc_arena *arena, const struct tc_mounts *mounts, int fd, struct tc_fact_path *ret)
+{
+    struct statx status;
+
+    return statx(fd, "", AT_EMPTY_PATH, WANTED, &status) < 0 ? -errno : describe(arena, mounts, &status, ret);
+}
+
+int tc_host_look_plain(struct tc_arena *arena, const struct tc_mounts *mounts, const char *path,
+                       struct tc_fact_path *ret, struct tc_error *err)
+{
+    struct statx status;
+    int result;
+
+    *ret = (struct tc_fact_path){.given = path};
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, WANTED, &status) < 0)
+        return is_absence(-errno) || errno == EACCES ? 0 : tc_error_set(err, -errno, "look at '%s'", path);
+    ret->canonical = path;
+    result = describe(arena, mounts, &status, ret);
+    return result < 0 ? tc_error_set(err, result, "look at '%s'", path) : 0;
+}
+
 static int open_below(int directory, const char *path, uint64_t resolve)
 {
     return tc_openat2(directory, path, O_PATH, 0, resolve);
-}
-
-static bool is_absence(int code)
-{
-    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EXDEV;
 }
 
 int tc_host_look(struct tc_arena *arena, const struct tc_mounts *mounts, const char *given, struct tc_fact_path *ret,
@@ -77,7 +99,7 @@ int tc_host_look(struct tc_arena *arena, const struct tc_mounts *mounts, const c
     if (fd < 0)
         return fd == -ENOENT ? 0 : tc_error_set(err, fd, "open '%s'", canonical);
     ret->canonical = tc_arena_string(arena, canonical);
-    result = ret->canonical == NULL ? -ENOMEM : describe(arena, mounts, fd, ret);
+    result = ret->canonical == NULL ? -ENOMEM : describe_open(arena, mounts, fd, ret);
     return result < 0 ? tc_error_set(err, result, "look at '%s'", given) : 0;
 }
 
@@ -95,7 +117,7 @@ int tc_host_look_below(struct tc_arena *arena, const struct tc_mounts *mounts, c
     if (fd < 0)
         return is_absence(fd) || fd == -EACCES ? 0 : tc_error_set(err, fd, "open '%s/%s'", directory, relative);
     ret->canonical = tc_path_clean(arena, directory, relative);
-    result = ret->canonical == NULL ? -ENOMEM : describe(arena, mounts, fd, ret);
+    result = ret->canonical == NULL ? -ENOMEM : describe_open(arena, mounts, fd, ret);
     return result < 0 ? tc_error_set(err, result, "look at '%s'", ret->canonical) : 0;
 }
 

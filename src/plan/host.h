@@ -25,6 +25,14 @@ int tc_host_look(struct tc_arena *arena, const struct tc_mounts *mounts, const c
                  struct tc_error *err);
 
 /**
+ * Describe what a path names without following a link at its end, with one call. For paths whose directory is known
+ * to be free of links: the path becomes the canonical one (borrowed into ret).
+ * @return as tc_host_look(); what may not be looked at counts as nothing
+ */
+int tc_host_look_plain(struct tc_arena *arena, const struct tc_mounts *mounts, const char *path,
+                       struct tc_fact_path *ret, struct tc_error *err);
+
+/**
  * Describe what lies at a relative path below a directory, following no link on the way.
  * @return as tc_host_look(); a link or a file system boundary that cannot be crossed counts as nothing
  */

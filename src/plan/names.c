@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-static const char *const step_kinds[] = {"directory", "symlink", "file", "bind",       "overlay",
+static const char *const step_kinds[] = {"directory", "symlink", "file", "copy",       "bind",  "overlay",
                                          "scratch",   "tmpfs",   "proc", "proc-empty", "devpts"};
 _Static_assert(TC_COUNT(step_kinds) == TC_STEP_DEVPTS + 1, "a name for every step");
 

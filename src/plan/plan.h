@@ -31,14 +31,15 @@
 #include "policy/ruleset.h"
 
 enum tc_step_kind {
-    TC_STEP_DIRECTORY,  /* make a directory (mode) in the private tree */
-    TC_STEP_SYMLINK,    /* make a symbolic link to text */
-    TC_STEP_FILE,       /* make a file with text as its content (mode); also a mount point for files */
-    TC_STEP_BIND,       /* attach the tree (or file) at source */
-    TC_STEP_OVERLAY,    /* attach a read-only overlay at target: the private directory there over source */
-    TC_STEP_SCRATCH,    /* attach a fresh directory (mode) of the cell's one scratch tmpfs */
-    TC_STEP_TMPFS,      /* attach a tmpfs of its own (size, mode) */
-    TC_STEP_PROC,       /* attach a new procfs */
+    TC_STEP_DIRECTORY, /* make a directory (mode) in the private tree */
+    TC_STEP_SYMLINK,   /* make a symbolic link to text */
+    TC_STEP_FILE,      /* make a file with text as its content (mode); also a mount point for files */
+    TC_STEP_COPY,      /* make a file (mode) with the content that source has now: cheaper than attaching a small one */
+    TC_STEP_BIND,      /* attach the tree (or file) at source */
+    TC_STEP_OVERLAY,   /* attach a read-only overlay at target: the private directory there over source */
+    TC_STEP_SCRATCH,   /* attach a fresh directory (mode) of the cell's one scratch tmpfs */
+    TC_STEP_TMPFS,     /* attach a tmpfs of its own (size, mode) */
+    TC_STEP_PROC,      /* attach a new procfs */
     TC_STEP_PROC_EMPTY, /* attach an empty read-only tmpfs where /proc would be (degraded) */
     TC_STEP_DEVPTS      /* attach a new devpts instance */
 };
@@ -64,14 +65,15 @@ enum {
 struct tc_step {
     enum tc_step_kind kind;
     const char *target; /* absolute path in the cell */
-    const char *source; /* BIND, OVERLAY: canonical host path */
+    const char *source; /* COPY, BIND, OVERLAY: canonical host path */
     const char *text;   /* SYMLINK: link text; FILE: content */
     size_t text_length;
     unsigned mode;  /* permission bits for what is made */
     unsigned flags; /* TC_STEP_* */
     uint64_t size;  /* TMPFS: bytes */
-    uint64_t device,
-        inode;       /* BIND, OVERLAY: the object the facts saw; another one is refused ("changed during start") */
+    /* COPY, BIND, OVERLAY: the object the facts saw; another one is refused ("changed during start") */
+    uint64_t device;
+    uint64_t inode;
     uid_t owner_uid; /* IDMAP: on-disk owner */
     gid_t owner_gid;
     unsigned access;    /* TC_ACCESS_*; 0: no rule for this step */
@@ -89,6 +91,8 @@ struct tc_identity {
     uid_t host_uid; /* CALLER, FIXED */
     gid_t host_gid;
 };
+
+#define TC_COPY_LIMIT (64u << 10) /* bytes of a file that a COPY step takes */
 
 #define TC_CELL_UID 1000
 #define TC_CELL_GID 1000

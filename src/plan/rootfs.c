@@ -29,8 +29,6 @@ static const char *const host_directories[] = {"usr",   "bin",    "sbin",   "lib
 
 static const char *const etc_names[] = {"alternatives",
                                         "alpine-release",
-                                        "ca-certificates",
-                                        "ca-certificates.conf",
                                         "crypto-policies",
                                         "debian_version",
                                         "fedora-release",
@@ -109,34 +107,32 @@ static int read_link(struct tc_arena *arena, const char *path, const char **ret)
     return *ret == NULL ? -ENOMEM : 0;
 }
 
-/* Add what lies at path, if anything does; only links, directories and files are taken. */
-static int take_path(struct entries *entries, const char *path, const char *target, struct tc_error *err)
+/* Add what lies at path, if anything does; only links, directories and files are taken. The directory of path is free
+ * of links when plain is set. */
+static int take_path(struct entries *entries, const char *path, const char *target, bool plain, struct tc_error *err)
 {
-    struct stat status;
-    struct tc_fact_entry *entry;
+    struct tc_fact_entry *entry = add_entry(entries);
     int result;
 
-    if (lstat(path, &status) < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0
-                                                                      : tc_error_set(err, -errno, "look at '%s'", path);
-    if (!S_ISLNK(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-        return 0;
-    entry = add_entry(entries);
-    if (entry == NULL || (entry->target = tc_arena_string(entries->arena, target)) == NULL)
+    if (entry == NULL)
         return tc_error_set(err, -ENOMEM, "look at '%s'", path);
-    if (S_ISLNK(status.st_mode)) {
+    *entry = (struct tc_fact_entry){.target = target};
+    result = tc_host_look_plain(entries->arena, entries->mounts, path, &entry->path, err);
+    if (result == 0 && entry->path.kind == TC_FILE_SYMLINK) {
+        entry->path = (struct tc_fact_path){0};
         result = read_link(entries->arena, path, &entry->link);
         return result < 0 ? tc_error_set(err, result, "read the link '%s'", path) : 0;
     }
-    result = tc_host_look(entries->arena, entries->mounts, path, &entry->path, err);
-    if (result == 0 && entry->path.kind == TC_FILE_NONE) /* vanished since */
-        entries->count--;
+    if (result == 0 && !plain && entry->path.kind != TC_FILE_NONE)
+        result = tc_host_look(entries->arena, entries->mounts, path, &entry->path, err);
+    if (result == 0 && entry->path.kind != TC_FILE_DIRECTORY && entry->path.kind != TC_FILE_REGULAR)
+        entries->count--; /* nothing, or nothing that a root file system needs */
     else if (result == 0)
         result = tc_host_submounts(entries->arena, entries->mounts, &entry->path, err);
     return result;
 }
 
-static int take_name(struct entries *entries, const char *directory, const char *name, const char *parent,
+static int take_name(struct entries *entries, const char *directory, const char *name, const char *parent, bool plain,
                      struct tc_error *err)
 {
     const char *path = tc_arena_printf(entries->arena, "%s/%s", directory, name);
@@ -144,7 +140,7 @@ static int take_name(struct entries *entries, const char *directory, const char 
 
     if (path == NULL || target == NULL)
         return tc_error_set(err, -ENOMEM, "look at '%s/%s'", directory, name);
-    return take_path(entries, path, target, err);
+    return take_path(entries, path, target, plain && strchr(name, '/') == NULL, err);
 }
 
 static bool has_prefix(const char *name, const char *const *prefixes)
@@ -202,17 +198,19 @@ static int take_etc(struct entries *entries, struct tc_error *err)
 {
     const char **names = NULL;
     size_t count;
-    int result = 0;
+    struct tc_fact_path etc;
+    int result = tc_host_look_plain(entries->arena, entries->mounts, "/etc", &etc, err);
+    bool plain = result == 0 && etc.kind == TC_FILE_DIRECTORY; /* a link on some systems */
 
     for (const char *const *name = etc_names; *name != NULL && result == 0; name++)
-        result = take_name(entries, "/etc", *name, "/etc", err);
+        result = take_name(entries, "/etc", *name, "/etc", plain, err);
     if (result < 0)
         return result;
     result = list_names(entries->arena, "/etc", etc_families, &names, &count);
     if (result < 0)
         return tc_error_set(err, result, "list '/etc'");
     for (size_t i = 0; i < count && result == 0; i++)
-        result = take_name(entries, "/etc", names[i], "/etc", err);
+        result = take_name(entries, "/etc", names[i], "/etc", plain, err);
     return result;
 }
 
@@ -222,7 +220,7 @@ int tc_rootfs_host(struct tc_facts *facts, const struct tc_mounts *mounts, struc
     int result = 0;
 
     for (const char *const *name = host_directories; *name != NULL && result == 0; name++)
-        result = take_name(&entries, "", *name, "", err);
+        result = take_name(&entries, "", *name, "", true, err);
     if (result == 0)
         result = take_etc(&entries, err);
     facts->rootfs = entries.list;
@@ -253,7 +251,7 @@ int tc_rootfs_directory(struct tc_facts *facts, const struct tc_mounts *mounts, 
         return tc_error_set(err, result, "list '%s'", directory);
     for (size_t i = 0; i < count && result == 0; i++)
         if (!is_cell_name(names[i]))
-            result = take_name(&entries, directory, names[i], "", err);
+            result = take_name(&entries, directory, names[i], "", true, err);
     if (result < 0)
         return result;
     facts->rootfs = entries.list;
@@ -277,7 +275,7 @@ int tc_rootfs_devices(struct tc_facts *facts, const struct tc_mounts *mounts, st
         list[i].target = tc_arena_printf(facts->arena, "/dev/%s", names[i]);
         if (list[i].target == NULL)
             return tc_error_set(err, -ENOMEM, "look at '/dev'");
-        result = tc_host_look(facts->arena, mounts, list[i].target, &list[i].path, err);
+        result = tc_host_look_plain(facts->arena, mounts, list[i].target, &list[i].path, err);
         if (result == 0 && list[i].path.kind != TC_FILE_DEVICE)
             result = tc_error_plain(err, -ENODEV, "'%s' is not a device node on this host", list[i].target);
     }

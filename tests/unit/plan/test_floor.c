@@ -101,6 +101,7 @@ static bool attaches(const struct tc_step *step)
     case TC_STEP_DIRECTORY:
     case TC_STEP_SYMLINK:
     case TC_STEP_FILE:
+    case TC_STEP_COPY:
         return false;
     case TC_STEP_BIND:
     case TC_STEP_OVERLAY:
