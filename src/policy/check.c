@@ -12,6 +12,7 @@
 #include "policy/check.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -46,20 +47,31 @@ static void add_text(struct check *check, const char *text)
     check->text[check->count++] = text;
 }
 
+/* "SOURCE: PLACE: what", on one line whatever the file is called. */
+static void warn(struct check *check, const char *source, const char *place, const char *what)
+{
+    tc_auto_buf text = {0};
+
+    tc_text_escape(&text, source, strlen(source));
+    tc_buf_printf(&text, "%s%s: %s", place[0] == '\0' ? "" : ": ", place, what);
+    if (tc_buf_failed(&text))
+        check->failed = true;
+    else
+        add_text(check, tc_arena_copy(check->arena, text.data, text.length));
+}
+
 static void warn_rule(struct check *check, const struct tc_rule *rule, const char *what)
 {
     char place[64];
 
-    add_text(check, tc_arena_printf(check->arena, "%s: %s: %s", rule->source, tc_rule_place(rule, place, sizeof(place)),
-                                    what));
+    warn(check, rule->source, tc_rule_place(rule, place, sizeof(place)), what);
 }
 
 static void warn_command(struct check *check, const struct tc_command_rule *command, const char *what)
 {
     char place[64];
 
-    add_text(check, tc_arena_printf(check->arena, "%s: %s: %s", command->source,
-                                    tc_command_place(command, place, sizeof(place)), what));
+    warn(check, command->source, tc_command_place(command, place, sizeof(place)), what);
 }
 
 static void warn_unreached(struct check *check, const struct tc_rule *rule, const struct tc_rule *earlier)
@@ -69,8 +81,9 @@ static void warn_unreached(struct check *check, const struct tc_rule *rule, cons
 
     tc_buf_string(&what, "never reached: '");
     tc_text_escape(&what, earlier->pattern, earlier->pattern_length);
-    tc_buf_printf(&what, "' at %s (%s) decides before it", tc_rule_place(earlier, place, sizeof(place)),
-                  earlier->source);
+    tc_buf_printf(&what, "' at %s (", tc_rule_place(earlier, place, sizeof(place)));
+    tc_text_escape(&what, earlier->source, strlen(earlier->source));
+    tc_buf_string(&what, ") decides before it");
     if (tc_buf_failed(&what))
         check->failed = true;
     else
@@ -151,11 +164,13 @@ static void check_execute(struct check *check, const struct tc_ruleset *rules, b
         opened |= rule->effect != TC_DENY;
     }
     if (!opened && !project)
-        add_text(check, tc_arena_printf(check->arena, "%s: refuses every call: no rule allows execute", rules->name));
+        warn(check, rules->name, "", "refuses every call: no rule allows execute");
 }
 
 static void check_commands(struct check *check, const struct tc_ruleset *rules)
 {
+    char advice[128];
+
     for (size_t i = 0; i < rules->command_count; i++) {
         const struct tc_command_rule *command = &rules->commands[i];
         for (size_t k = 0; k < command->count; k++) {
@@ -164,11 +179,12 @@ static void check_commands(struct check *check, const struct tc_ruleset *rules)
                 warn_command(check, command, why);
         }
     }
-    if (rules->command_count > 0)
-        add_text(check, tc_arena_printf(check->arena,
-                                        "%s: %zu command rules are advisory: they look at arguments, what a program "
-                                        "does is not theirs",
-                                        rules->name, rules->command_count));
+    if (rules->command_count == 0)
+        return;
+    snprintf(advice, sizeof(advice),
+             "%zu command rules are advisory: they look at arguments, what a program does is not theirs",
+             rules->command_count);
+    warn(check, rules->name, "", advice);
 }
 
 static void check_ruleset(struct check *check, const struct tc_ruleset *rules, bool project)

@@ -30,7 +30,8 @@ enum tc_because {
     TC_BECAUSE_DEFAULT,   /* no rule matched: the area's default */
     TC_BECAUSE_READ_ONLY, /* a mount that is read-only whatever the rules say */
     TC_BECAUSE_NETWORK,   /* --net none: connect rules are not consulted */
-    TC_BECAUSE_LENGTH,    /* the path is longer than TC_PATH_LIMIT: denied */
+    TC_BECAUSE_LENGTH,    /* cannot be judged: the path is not absolute or longer than TC_PATH_LIMIT, or lies in more
+                             data mounts inside one another than are supported, or memory ran out; denied */
     TC_BECAUSE_FREER      /* rename, link: an operation would be decided more freely at the new name */
 };
 

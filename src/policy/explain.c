@@ -123,15 +123,27 @@ static size_t find_shadowed(const struct tc_ruleset *rules, const struct tc_view
 
 /* ---- words ---- */
 
+static void write_text(const char *text, struct tc_buf *out)
+{
+    tc_text_escape(out, text, strlen(text));
+}
+
+static void write_origin(const char *source, const char *reason, struct tc_buf *out)
+{
+    tc_buf_string(out, " (");
+    write_text(source, out);
+    tc_buf_char(out, ')');
+    if (reason == NULL || reason[0] == '\0')
+        return;
+    tc_buf_string(out, ": ");
+    write_text(reason, out);
+}
+
 static void write_rule(const struct tc_rule *rule, struct tc_buf *out)
 {
     tc_buf_string(out, "rule ");
-    tc_text_escape(out, rule->pattern, rule->pattern_length);
-    tc_buf_printf(out, " (%s)", rule->source);
-    if (rule->reason == NULL || rule->reason[0] == '\0')
-        return;
-    tc_buf_string(out, ": ");
-    tc_text_escape(out, rule->reason, strlen(rule->reason));
+    write_text(rule->pattern, out);
+    write_origin(rule->source, rule->reason, out);
 }
 
 static void write_command(const struct tc_command_rule *command, struct tc_buf *out)
@@ -139,13 +151,11 @@ static void write_command(const struct tc_command_rule *command, struct tc_buf *
     tc_buf_string(out, "command");
     for (size_t i = 0; i < command->count; i++) {
         tc_buf_char(out, ' ');
-        tc_text_escape(out, command->argv[i], strlen(command->argv[i]));
+        write_text(command->argv[i], out);
     }
-    tc_buf_printf(out, "%s (%s)", command->more ? " ..." : "", command->source);
-    if (command->reason == NULL || command->reason[0] == '\0')
-        return;
-    tc_buf_string(out, ": ");
-    tc_text_escape(out, command->reason, strlen(command->reason));
+    if (command->more)
+        tc_buf_string(out, " ...");
+    write_origin(command->source, command->reason, out);
 }
 
 static const char *default_words(const struct tc_decision *decision)
@@ -187,7 +197,8 @@ void tc_decision_reason(const struct tc_decision *decision, struct tc_buf *out)
         tc_buf_string(out, "the cell has no network (--net none), rules are not consulted");
         return;
     case TC_BECAUSE_LENGTH:
-        tc_buf_printf(out, "the path cannot be judged: not absolute, or longer than %d bytes", TC_PATH_LIMIT);
+        tc_buf_printf(out, "it cannot be judged: a path that is not absolute or longer than %d bytes, or no memory",
+                      TC_PATH_LIMIT);
         return;
     case TC_BECAUSE_FREER:
         tc_buf_printf(out, "%s would be decided more freely at the new name than at the old",
@@ -211,11 +222,11 @@ static const char *caveat(const struct tc_question *question, const struct tc_de
 static void write_target(const struct tc_question *question, struct tc_buf *out)
 {
     if (question->operation != TC_OP_CONNECT) {
-        tc_text_escape(out, question->path, strlen(question->path));
+        write_text(question->path, out);
         return;
     }
     const char *host = question->host != NULL ? question->host : question->address;
-    tc_text_escape(out, host, strlen(host));
+    write_text(host, out);
     if (strncmp(host, "unix:", 5) != 0)
         tc_buf_printf(out, " port %u", question->port);
 }
@@ -225,9 +236,10 @@ static void write_line(const char *label, const struct tc_rule *rule, struct tc_
     char place[64];
 
     tc_buf_printf(out, "  %-9s%s ", label, tc_effect_name(rule->effect));
-    tc_text_escape(out, rule->pattern, rule->pattern_length);
-    tc_buf_printf(out, " (%s: %s, priority %d)\n", rule->source, tc_rule_place(rule, place, sizeof(place)),
-                  rule->priority);
+    write_text(rule->pattern, out);
+    tc_buf_string(out, " (");
+    write_text(rule->source, out);
+    tc_buf_printf(out, ": %s, priority %d)\n", tc_rule_place(rule, place, sizeof(place)), rule->priority);
 }
 
 void tc_explain_text(const struct tc_ruleset *rules, const struct tc_view *view, const struct tc_question *question,

@@ -190,8 +190,11 @@ static int extend_file(struct loader *loader, const struct tc_json *json, const 
     if (place->directory == TC_NO_FD)
         return tc_json_bad(json, err, "only presets can be extended here");
     tc_auto_fd fd = tc_policy_open(place->directory, reference, inner.name, err);
-    if (fd < 0)
+    if (fd < 0) {
+        char pointer[128];
+        tc_error_wrap(err, "%s: %s", place->name, tc_json_pointer(json, pointer, sizeof(pointer)));
         return fd;
+    }
     if (fstat(fd, &status) < 0)
         return tc_error_set(err, -errno, "look at '%s'", inner.name);
     int r = enter_source(loader, json, &(struct source){.device = status.st_dev, .inode = status.st_ino, .open = true},

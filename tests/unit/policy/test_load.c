@@ -185,22 +185,23 @@ static void drop_tree(struct tree *tree)
     ck_assert_int_eq(rmdir(tree->path), 0);
 }
 
-/* Read 0.json there; the message is compared behind the directory's name. */
+/* Read 0.json there; the message is compared without the directory's name. */
 static void check_tree(const struct tree *tree, int code, const char *message)
 {
     tc_auto_ruleset rules = NULL;
     struct tc_error err = {0};
     char path[128];
-    const char *found;
+    size_t length;
 
     snprintf(path, sizeof(path), "%s/0.json", tree->path);
     ck_assert_int_eq(tc_policy_read(path, &rules, &err), code);
     if (code == 0)
         return;
     ck_assert_int_eq(err.code, code);
-    found = strstr(err.message, tree->path);
-    ck_assert_msg(found != NULL, "%s", err.message);
-    ck_assert_str_eq(found + strlen(tree->path) + 1, message);
+    length = strlen(tree->path) + 1;
+    for (char *at; (at = strstr(err.message, tree->path)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
+    ck_assert_str_eq(err.message, message);
 }
 
 START_TEST(test_depth)
@@ -248,13 +249,13 @@ START_TEST(test_extended_files)
     char name[32], list[4096] = "[";
 
     write_extends(&tree, "0.json", "\"1.json\"");
-    check_tree(&tree, -ENOENT, "1.json': No such file or directory");
+    check_tree(&tree, -ENOENT, "0.json: /extends: open '1.json': No such file or directory");
     ck_assert_int_eq(mkfifoat(tree.fd, "fifo.json", 0600), 0);
     write_extends(&tree, "0.json", "\"fifo.json\"");
-    check_tree(&tree, -EINVAL, "fifo.json: not a regular file");
+    check_tree(&tree, -EINVAL, "0.json: /extends: fifo.json: not a regular file");
     ck_assert_int_eq(mkdirat(tree.fd, "d.json", 0700), 0);
     write_extends(&tree, "0.json", "\"d.json\"");
-    check_tree(&tree, -EINVAL, "d.json: not a regular file");
+    check_tree(&tree, -EINVAL, "0.json: /extends: d.json: not a regular file");
     write_extends(&tree, "0.json", "\"1.json\"");
     write_file(&tree, "1.json", "{\"version\": 1, \"rules\": [7]}");
     check_tree(&tree, -EINVAL, "1.json: /rules/0: expected an object");
