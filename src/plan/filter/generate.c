@@ -80,7 +80,7 @@ static void expand(struct expansion *state, size_t index)
         break;
     case FILTER_POINTER:
     case FILTER_NULL:
-        state->compares[index] = SCMP_CMP(test->argument, test->kind == FILTER_NULL ? SCMP_CMP_EQ : SCMP_CMP_NE, 0);
+        state->compares[index] = SCMP_CMP(test->argument, test->kind == FILTER_NULL ? SCMP_CMP_EQ : SCMP_CMP_NE, 0, 0);
         expand(state, index + 1);
         break;
     case FILTER_NOT_IN:
