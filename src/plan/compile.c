@@ -140,12 +140,12 @@ static int run_parts(struct tc_compiler *compiler, struct tc_error *err)
     int result;
 
     if ((result = tc_layout_make(compiler->arena, compiler->request, compiler->facts, &compiler->layout, err)) < 0 ||
-        (result = tc_compile_refusals(compiler, err)) < 0 || (result = tc_compile_identity(compiler, err)) < 0 ||
-        (result = tc_compile_limits(compiler, err)) < 0 || (result = tc_compile_base(compiler, err)) < 0 ||
-        (result = tc_compile_data(compiler, err)) < 0 || (result = tc_compile_areas(compiler, err)) < 0 ||
-        (result = tc_compile_network(compiler, err)) < 0 || (result = tc_compile_reach(compiler, err)) < 0 ||
-        (result = compile_kernel(compiler, err)) < 0 || (result = compile_command(compiler, err)) < 0 ||
-        (result = settle_needs(compiler, err)) < 0 ||
+        (result = tc_compile_refusals(compiler, err)) < 0 || (result = tc_compile_sources(compiler, err)) < 0 ||
+        (result = tc_compile_identity(compiler, err)) < 0 || (result = tc_compile_limits(compiler, err)) < 0 ||
+        (result = tc_compile_base(compiler, err)) < 0 || (result = tc_compile_data(compiler, err)) < 0 ||
+        (result = tc_compile_areas(compiler, err)) < 0 || (result = tc_compile_network(compiler, err)) < 0 ||
+        (result = tc_compile_reach(compiler, err)) < 0 || (result = compile_kernel(compiler, err)) < 0 ||
+        (result = compile_command(compiler, err)) < 0 || (result = settle_needs(compiler, err)) < 0 ||
         (result = tc_plan_view(compiler->request, compiler->facts, compiler->arena, &compiler->plan->view, err)) < 0)
         return result;
     compiler->plan->root_access = root_access(compiler);

@@ -65,13 +65,14 @@ int tc_compiler_refuse(struct tc_compiler *compiler, int code, const char *hint,
 
 /* The parts, in the order in which they run. */
 int tc_compile_refusals(struct tc_compiler *compiler, struct tc_error *err); /* what the request may not ask for */
+int tc_compile_sources(struct tc_compiler *compiler, struct tc_error *err);  /* aliases, windows into the kernel */
 int tc_compile_identity(struct tc_compiler *compiler, struct tc_error *err);
 int tc_compile_limits(struct tc_compiler *compiler, struct tc_error *err);
 int tc_compile_base(struct tc_compiler *compiler, struct tc_error *err);  /* rootfs, etc, dev, scratch */
 int tc_compile_data(struct tc_compiler *compiler, struct tc_error *err);  /* workspace, mounts, tmpfs */
 int tc_compile_areas(struct tc_compiler *compiler, struct tc_error *err); /* rules about rootfs and scratch */
 int tc_compile_network(struct tc_compiler *compiler, struct tc_error *err);
-int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err); /* aliases, what is out of reach */
+int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err); /* what must not be writable */
 int tc_compile_enforcement(struct tc_compiler *compiler, struct tc_error *err);
 
 /** Fill in plan->hash. */

@@ -67,9 +67,12 @@ static unsigned inherited_access(const struct tc_compiler *compiler, const char 
 }
 
 static int check_inherited(struct tc_compiler *compiler, const struct tc_place *place, const char *target,
-                           unsigned access, struct tc_error *err)
+                           enum tc_file_kind kind, unsigned access, struct tc_error *err)
 {
-    unsigned more = inherited_access(compiler, target) & ~access & (TC_ACCESS_READ | TC_ACCESS_LIST);
+    unsigned more = inherited_access(compiler, target) & ~access & TC_ACCESS_READ;
+
+    if (kind == TC_FILE_DIRECTORY)
+        more |= inherited_access(compiler, target) & ~access & TC_ACCESS_LIST;
 
     if (more == 0)
         return 0;
@@ -119,7 +122,7 @@ static int attach(struct tc_compiler *compiler, const struct tc_place *place, co
                   const struct tc_fact_path *source, unsigned access, bool nested, struct tc_error *err)
 {
     struct tc_step *step;
-    int result = check_inherited(compiler, place, target, access, err);
+    int result = check_inherited(compiler, place, target, source->kind, access, err);
 
     if (result < 0)
         return result;
@@ -140,7 +143,7 @@ static int attach_skeleton(struct tc_compiler *compiler, const struct tc_place *
 {
     struct tc_step *step;
     bool file = place->source->kind == TC_FILE_REGULAR;
-    int result = check_inherited(compiler, place, place->target, 0, err);
+    int result = check_inherited(compiler, place, place->target, place->source->kind, 0, err);
 
     if (result < 0)
         return result;

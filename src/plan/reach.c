@@ -193,9 +193,8 @@ static const char *position_of(const struct tc_compiler *compiler, const char *c
     return NULL;
 }
 
-int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err)
+int tc_compile_sources(struct tc_compiler *compiler, struct tc_error *err)
 {
-    const struct tc_step *steps = compiler->steps.items;
     struct tc_list exposures = {0};
     int result;
 
@@ -203,7 +202,14 @@ int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err)
         return result;
     if (expose_all(compiler, &exposures) < 0)
         return tc_error_set(err, -ENOMEM, "compile the plan");
-    result = check_aliases(compiler, &exposures, err);
+    return check_aliases(compiler, &exposures, err);
+}
+
+int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err)
+{
+    const struct tc_step *steps = compiler->steps.items;
+    int result = 0;
+
     for (size_t i = 0; i < compiler->steps.count && result == 0; i++)
         if (steps[i].kind == TC_STEP_BIND && (steps[i].access & TC_ACCESS_WRITE))
             result = check_protected(compiler, &steps[i], position_of(compiler, steps[i].source), err);
