@@ -27,10 +27,10 @@ static const char *namespace_hint(int code)
     if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == '1')
         return "AppArmor restricts user namespaces: install the profile for toolcell ('toolcell doctor' prints it)";
     if (code == -ENOSPC)
-        return "a limit of namespaces is reached: see sysctl user.max_*_namespaces";
+        return "no further namespace is allowed: see sysctl user.max_user_namespaces and its like for other kinds";
     if (code == -EINVAL)
         return "the kernel may lack a kind of namespace: user, mount, pid, net, ipc and uts are needed";
-    return "an outer container, its seccomp filter or a chroot may forbid user namespaces";
+    return "an outer container's seccomp filter, AppArmor, a chroot or sysctl user.max_user_namespaces may forbid them";
 }
 
 void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)

@@ -81,8 +81,10 @@ static int new_id_map(const struct tc_launch *launch, const struct tc_step *step
     size_t gid_count = id_ranges(step->owner_gid, launch->host_gid, launch->foreign, gids);
     int fd = tc_userns_new(uids, uid_count, gids, gid_count);
 
-    if (fd < 0)
-        return tc_error_set(err, fd, "make the id map of '%s'", step->source);
+    if (fd < 0) {
+        tc_error_set(err, fd, "make the id map of '%s'", step->source);
+        return tc_error_stage(err, "namespaces");
+    }
     return fd;
 }
 

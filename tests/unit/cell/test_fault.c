@@ -125,7 +125,7 @@ START_TEST(test_no_user_namespaces)
     ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
     ck_assert_int_eq(tc_seccomp_load(program, sizeof program), 0);
     expect_failure("namespaces", "make the cell's namespaces: Operation not permitted");
-    ck_assert_ptr_nonnull(strstr(outcome.err.hint, "user namespaces"));
+    ck_assert_ptr_nonnull(strstr(outcome.err.hint, "max_user_namespaces"));
 }
 END_TEST
 
