@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/emit.h"
+#include "base/text.h"
 #include "cli/inquiry.h"
 #include "cli/values.h"
 #include "policy/check.h"
@@ -24,18 +26,31 @@ const size_t tc_policy_check_option_count = TC_COUNT(tc_policy_check_options);
 
 /* ---- check ---- */
 
-static void print_warnings(const struct tc_ruleset *rules, const struct tc_warnings *warnings, bool json,
-                           struct tc_buf *out)
+static void append_count(struct tc_buf *out, size_t count, const char *noun)
+{
+    tc_buf_printf(out, ", %zu %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+/* Names and patterns come from files: what they hold must not reach a terminal as it is. */
+static void print_check_text(const struct tc_ruleset *rules, const struct tc_warnings *warnings, struct tc_buf *out)
+{
+    for (size_t i = 0; i < warnings->count; i++) {
+        tc_buf_string(out, "warning: ");
+        tc_text_escape(out, warnings->text[i], strlen(warnings->text[i]));
+        tc_buf_char(out, '\n');
+    }
+    tc_text_escape(out, rules->name, strlen(rules->name));
+    tc_buf_string(out, ": valid");
+    append_count(out, rules->rule_count, "rule");
+    append_count(out, rules->command_count, "command");
+    append_count(out, warnings->count, "warning");
+    tc_buf_char(out, '\n');
+}
+
+static void print_check_json(const struct tc_ruleset *rules, const struct tc_warnings *warnings, struct tc_buf *out)
 {
     struct tc_emit emit = {.out = out, .indent = 2};
 
-    if (!json) {
-        for (size_t i = 0; i < warnings->count; i++)
-            tc_buf_printf(out, "warning: %s\n", warnings->text[i]);
-        tc_buf_printf(out, "%s: valid, %zu rules, %zu commands, %zu warnings\n", rules->name, rules->rule_count,
-                      rules->command_count, warnings->count);
-        return;
-    }
     tc_emit_object(&emit, NULL);
     tc_emit_string(&emit, "policy", rules->name);
     tc_emit_string(&emit, "hash", rules->hash);
@@ -61,7 +76,10 @@ static int answer_check(struct tc_inquiry *inquiry)
         return inquiry->err.code;
     if (tc_policy_check(inquiry->prepared.rules, inquiry->call.request.arena, &warnings) < 0)
         return tc_error_set(&inquiry->err, -ENOMEM, "policy check");
-    print_warnings(inquiry->prepared.rules, &warnings, inquiry->call.json, &inquiry->out);
+    if (inquiry->call.json)
+        print_check_json(inquiry->prepared.rules, &warnings, &inquiry->out);
+    else
+        print_check_text(inquiry->prepared.rules, &warnings, &inquiry->out);
     return 0;
 }
 
