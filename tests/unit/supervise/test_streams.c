@@ -147,7 +147,8 @@ START_TEST(test_a_slow_reader_holds_the_command_back)
         ck_assert_int_ne(status.st_size, 0);
         if (!json)
             ck_assert_uint_eq(call.out_text.length, 20000000);
-        ck_assert_int_le(call.peak_kb, getenv("LARGE_MEMORY") ? 65536 : 2048);
+        if (MEMORY_IS_MEASURED) /* a sanitizer keeps what is freed */
+            ck_assert_int_le(call.peak_kb, 2048);
         call_free(&call);
         unlink(marker);
         strcpy(marker + strlen(marker) - 6, "XXXXXX");
