@@ -136,6 +136,7 @@ class Running:
         self.process, self.pid, self._events = process, process.pid, events
         self._begin = time.monotonic()
         self._data = {"stdout": bytearray(), "stderr": bytearray()}
+        self._ended = set()
         self._changed = threading.Condition()
         self._threads = [threading.Thread(target=self._collect, args=(name,), daemon=True)
                          for name in self._data if getattr(process, name)]
@@ -151,6 +152,8 @@ class Running:
                 return
             with self._changed:
                 self._data[name] += chunk
+                if not chunk:
+                    self._ended.add(name)
                 self._changed.notify_all()
             if not chunk:
                 return
@@ -159,8 +162,8 @@ class Running:
         """Wait until the stream contains the text (for events: the JSON line does)."""
         wanted = text if isinstance(text, bytes) else text.encode()
         with self._changed:
-            found = self._changed.wait_for(lambda: wanted in self._data[stream], timeout * SLACK)
-            assert found, f"never saw {text!r}: {self.sofar()}"
+            self._changed.wait_for(lambda: wanted in self._data[stream] or stream in self._ended, timeout * SLACK)
+            assert wanted in self._data[stream], f"never saw {text!r}: {self.sofar()}"
         return self
 
     def sofar(self):

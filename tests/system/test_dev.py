@@ -90,14 +90,14 @@ def test_scratch_has_one_size_for_all(cell):
             except OSError as error: full.append(error.errno)
         print(json.dumps([full, sum(os.stat(p + "/f").st_size for p in ("/tmp", "/dev/shm", "/home/agent"))]))
     """
-    full, size = cell.python(code, options=["--disk", "32M"]).succeeded().answer
+    full, size = cell.python(code, options=["--disk", "32M", "--file-size", "1G"]).succeeded().answer
     assert set(full) == {28} and size <= 32 << 20
     full, size = cell.python(code).succeeded().answer
     assert full == [] and size == 3 * 64 << 20, "the control: without the limit it fits"
 
 
 def test_a_full_scratch_is_told(cell):
-    done = cell.run("sh", "-c", "dd if=/dev/zero of=/tmp/f bs=1M count=64 2>/dev/null; exit 0", options=["--disk", "8M"])
+    done = cell.run("sh", "-c", "dd if=/dev/zero of=/tmp/f bs=1M count=64 2>/dev/null; exit 0", options=["--disk", "8M", "--file-size", "1G"])
     assert done.succeeded().result["disk_full"] is True
     assert cell.run("true").result["disk_full"] is False
 

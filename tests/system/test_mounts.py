@@ -38,7 +38,8 @@ def test_tools_mount_is_executable_read_only_and_not_under_relative_rules(cell, 
     cell.write("tool", "#!/bin/sh\necho ran\n", mode=0o755, where=volume)
     options = mounted(cell, volume, "/sdk", "tools")
     policy = cell.policy([{"pattern": "/usr/**", "operations": ["execute"], "effect": "allow"},
-                          {"pattern": "/sdk/**", "operations": ["execute"], "effect": "allow"}])
+                          {"pattern": "/sdk/**", "operations": ["execute"], "effect": "allow"},
+                          {"pattern": "**", "operations": ["connect"], "effect": "allow"}])
     done = cell.run("/sdk/tool", options=options, policy=policy)
     assert done.succeeded().text == "ran\n"
     assert cell.run("sh", "-c", "echo x > /sdk/new", options=options).status != 0

@@ -83,7 +83,8 @@ def test_a_workspace_that_is_exchanged_with_a_protected_place(cell, rounds):
 def test_a_granted_subtree_that_is_exchanged_with_a_secret(cell, rounds):
     """Class B: the subtree of the rule is a directory now and a link to what no rule allows a moment later."""
     cell.write("secret/a", "top-secret")
-    policy = cell.policy([{"pattern": "pub/**", "operations": ["read"], "effect": "allow"}])
+    policy = cell.policy([{"pattern": "/usr/**", "operations": ["execute"], "effect": "allow"},
+                          {"pattern": "pub/**", "operations": ["read"], "effect": "allow"}])
 
     def make(path):
         path.mkdir()

@@ -12,8 +12,10 @@ import pytest
 
 from agent import Refused
 
-READ_PUB = [{"pattern": "pub/**", "operations": ["read"], "effect": "allow"}]
-TWO_TREES = [{"pattern": pattern, "operations": operations, "effect": "allow"}
+RUN = {"pattern": "/usr/**", "operations": ["execute"], "effect": "allow"}
+CONNECT = {"pattern": "**", "operations": ["connect"], "effect": "allow"}  # else host sockets would need a broker
+READ_PUB = [RUN, CONNECT, {"pattern": "pub/**", "operations": ["read"], "effect": "allow"}]
+TWO_TREES = [RUN, CONNECT] + [{"pattern": pattern, "operations": operations, "effect": "allow"}
              for pattern, operations in (("pub/**", ["read"]), ("out", ["read", "write"]), ("out/**", ["read", "write"]))]
 SECRET = "top-secret"
 
@@ -249,6 +251,6 @@ def test_no_execute_rule_means_no_program_of_the_mount(cell):
 
 def test_a_plan_without_reading_shows_names_only(cell):
     cell.write("f", SECRET)
-    policy = cell.policy([{"pattern": "**", "operations": ["list"], "effect": "allow"}])
+    policy = cell.policy([RUN, {"pattern": "**", "operations": ["list"], "effect": "allow"}])
     done = cell.run("sh", "-c", "ls; cat f", policy=policy, options=["--allow-degraded=mediation"])
     assert SECRET.encode() not in done.stdout

@@ -82,7 +82,8 @@ def test_namespaces_cannot_be_made(cell):
         libc = ctypes.CDLL(None, use_errno=True)
         answers = []
         for flag in (0x10000000, 0x20000, 0x40000000, 0x20000000, 0x8000000, 0x4000000, 0x2000000, 0x80):
-            pid = libc.syscall(56, flag | 17, 0, 0, 0, 0)   # clone
+            # In clone() the bits of the time namespace belong to the exit signal.
+            pid = libc.syscall(56, flag | 17, 0, 0, 0, 0) if flag != 0x80 else -1
             if pid == 0: os._exit(0)
             answers.append(errno.errorcode[ctypes.get_errno()] if pid < 0 else "made")
             if libc.unshare(flag) == 0: answers.append("unshared")
