@@ -4,7 +4,7 @@
 import subprocess
 import textwrap
 
-import pytest
+from harness import as_user
 
 # A caller whose system calls for new user namespaces fail, as under a container's filter: seccomp, then exec.
 FILTERED = """
@@ -31,20 +31,27 @@ NONE_LEFT = ["unshare", "-U", "--map-current-user", "--keep-caps", "sh", "-c",
              'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "-"]
 
 
-@pytest.mark.parametrize("prefix", [FILTER, NONE_LEFT], ids=["filtered", "none left"])
-def test_no_user_namespaces(cell, prefix):
-    """openai/codex#14919, google/nsjail#238"""
-    if prefix is NONE_LEFT and cell.identity.uid == 0:
-        pytest.skip("root of a user namespace may not map the ids of this file system either")
+def refused_without_namespaces(cell, prefix, remedy):
     control = subprocess.run([*prefix, "unshare", "-Ur", "true"], **cell.identity.popen(), check=False)
     assert control.returncode != 0, "the control: this caller can make none"
     assert subprocess.run([*prefix, "true"], **cell.identity.popen(), check=False).returncode == 0, "the caller works"
     done = cell.run("touch", "ran", prefix=prefix)
     assert done.status == 125 and not (cell.workspace / "ran").exists()
     assert done.messages.startswith("toolcell: ")
-    assert ("max_user_namespaces" if prefix is NONE_LEFT else "user namespaces") in done.messages, done.messages
+    assert remedy in done.messages, done.messages
     assert done.result["outcome"] == "setup_failed" and done.result["error"]["hint"]
     assert done.result["error"]["stage"] == "namespaces"
+
+
+def test_a_filter_refuses_user_namespaces(cell):
+    """openai/codex#14919"""
+    refused_without_namespaces(cell, FILTER, "user namespaces")
+
+
+@as_user
+def test_no_user_namespace_is_left(cell):
+    """google/nsjail#238. (The root of a user namespace may not map the ids of the host's file systems either.)"""
+    refused_without_namespaces(cell, NONE_LEFT, "max_user_namespaces")
 
 
 def test_a_nested_user_namespace_is_a_fine_caller(cell):
@@ -86,10 +93,9 @@ def test_little_address_space(cell):
         assert done.status in (0, 125, 126, 127, 137, 139, -11), (kib, done)
 
 
+@as_user
 def test_a_directory_that_may_not_be_read(cell):
     place = cell.directory("closed", mode=0o000)
-    if cell.identity.uid == 0:
-        pytest.skip("root reads everything")
     done = cell.run("true", workspace=False, options=["-w", place])
     assert done.status in (0, 125)
 
