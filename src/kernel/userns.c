@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,12 +63,13 @@ int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, c
     return r < 0 ? r : write_map(process, "gid_map", gids, gid_count);
 }
 
-/* Runs in shared memory: only waits to be killed. */
-static int hold(void *unused)
+/* Runs in shared memory: only waits to be killed, by its parent or with it. */
+static int hold(void *parent)
 {
-    (void)unused;
-    while (tc_raw4(__NR_ppoll, 0, 0, 0, 0) < 1)
-        ;
+    /* The parent may be gone before the kernel knows that its death matters. */
+    tc_raw5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    while (tc_raw0(__NR_getppid) == *(pid_t *)parent)
+        tc_raw4(__NR_ppoll, 0, 0, 0, 0);
     return 0;
 }
 
@@ -85,8 +87,9 @@ static int open_namespace(pid_t pid)
 int tc_userns_new(const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids, size_t gid_count)
 {
     char stack[4096] __attribute__((aligned(16)));
+    pid_t self = getpid();
     /* No exit signal: the caller's handling of SIGCHLD is not disturbed. */
-    pid_t pid = tc_clone_shared(CLONE_NEWUSER, stack, sizeof stack, hold, NULL, NULL);
+    pid_t pid = tc_clone_shared(CLONE_NEWUSER, stack, sizeof stack, hold, &self, NULL);
     int r;
 
     if (pid < 0)
