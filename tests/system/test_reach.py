@@ -31,7 +31,8 @@ def test_the_home_as_workspace_only_by_name(cell):
     cell.run("true", workspace=False, cwd=home / "project", env={"HOME": str(home)}).succeeded()
     cell.run("true", workspace=False, options=["-w", f"{home}:ro"], env={"HOME": str(home)}).succeeded()
     refused(cell, ".config/toolcell", options=["-w", home], env={"HOME": str(home)})  # it could write policies
-    elsewhere = {name: str(cell.area / "elsewhere") for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
+    place = cell.directory("elsewhere")
+    elsewhere = {name: str(place) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
     cell.run("true", workspace=False, options=["-w", home], env={"HOME": str(home), **elsewhere}).succeeded()
 
 
