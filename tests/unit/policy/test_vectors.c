@@ -30,9 +30,11 @@ FILE_TEST(connect)
 FILE_TEST(rename)
 FILE_TEST(import)
 FILE_TEST(project)
+FILE_TEST(reference)
 
 int main(void)
 {
     return unit_run(unit_suite("vectors", test_presets, test_seed_ruleset, test_order, test_operations, test_areas,
-                               test_bytes, test_calls, test_connect, test_rename, test_import, test_project, NULL));
+                               test_bytes, test_calls, test_connect, test_rename, test_import, test_project,
+                               test_reference, NULL));
 }
