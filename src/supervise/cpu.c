@@ -74,6 +74,7 @@ static int add_ticks(pid_t pid, struct ticks *sum)
     if (length < 0)
         return (int)length;
     after = strrchr(text, ')');
+    // NOLINTNEXTLINE(cert-err34-c) the kernel prints numbers of these types
     if (after == NULL || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &user,
                                 &system, &children_user, &children_system) != 4)
         return -EPROTO;
