@@ -86,11 +86,11 @@ def check_subjects(tree):
     """Return commits whose subject has another form."""
     if not (tree.top / ".git").exists():
         return [], ["no history here"]
-    log = subprocess.run(["git", "-c", "safe.directory=*", "log", "--no-merges", "--format=%h %s"], cwd=tree.top,
+    log = subprocess.run(["git", "-c", "safe.directory=*", "log", "--no-merges", "--abbrev=8", "--format=%h %s"], cwd=tree.top,
                          check=True, capture_output=True, text=True).stdout.splitlines()
     findings = []
     for line in log:
         commit, _, subject = line.partition(" ")
-        if (len(subject) > 90 or not SUBJECT.match(subject)) and not tree.excepted("subject", commit):
-            findings.append(f"{commit}: subject is not 'module: imperative summary' of at most 90 characters: {subject}")
+        if (len(subject) > 100 or not SUBJECT.match(subject)) and not tree.excepted("subject", commit):
+            findings.append(f"{commit}: subject is not 'module: imperative summary' of at most 100 characters: {subject}")
     return findings, [f"{len(log)} commits"]
