@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
 
     /* Empty files, short links and attributes take no block but a kilobyte of the kernel's memory each, which only
      * this limit counts. */
-    snprintf(inodes_text, sizeof inodes_text, "%llu", (unsigned long long)(size / BYTES_PER_INODE + SPARE_INODES));
+    snprintf(inodes_text, sizeof inodes_text, "%" PRIu64, size / BYTES_PER_INODE + SPARE_INODES);
     snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
     snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
     return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 2 : 0), attributes);

@@ -17,7 +17,7 @@ static int judge_area(struct tc_compiler *compiler, const struct tc_region *regi
 {
     const struct tc_rule *const *dissent;
     struct tc_verdict verdict;
-    size_t count;
+    size_t count = 0;
     int result = tc_analysis_judge(compiler->analysis, region, operation, NULL, &verdict);
 
     if (result == 0 && (verdict.effects == TC_EFFECT_BIT(region->fallback[operation]) || verdict.effects == 0))
