@@ -11,6 +11,8 @@
  * cannot be had, the owner itself is the next best, as long as it is not root.
  */
 
+#define NO_GROUP 65534 /* the kernel's overflow group, which owns nothing on purpose */
+
 static const char remedy[] = "use a directory on ext4, xfs, btrfs or tmpfs, or give it to a user who is not root "
                              "(chown), or name a user with --user";
 
@@ -26,7 +28,7 @@ static int use_owner(struct tc_compiler *compiler, struct tc_error *err)
         (struct tc_identity){.kind = TC_IDENTITY_FIXED, .host_uid = workspace->uid, .host_gid = workspace->gid};
     /* A group of root would open what is shared with root's group. */
     if (workspace->gid == 0)
-        compiler->plan->identity.host_gid = (gid_t)workspace->uid;
+        compiler->plan->identity.host_gid = NO_GROUP;
     return 0;
 }
 

@@ -205,6 +205,14 @@ static int note_mount(struct tc_compiler *compiler, const struct tc_place *place
                                    .access = verdict->access};
     for (size_t i = 0; i < verdict->root_count; i++)
         data->access |= verdict->roots[i].access;
+    /* execve opens the file for reading under the same path rules (seen on Linux 6.18). */
+    if ((data->access & TC_ACCESS_EXECUTE) && !(data->access & TC_ACCESS_READ) &&
+        tc_compiler_degrade(compiler, "execute",
+                            tc_arena_printf(compiler->arena,
+                                            "nothing in %s can be executed, since nothing there may be read",
+                                            place->target),
+                            err) < 0)
+        return -ENOMEM;
     return verdict->way == TC_WAY_MEDIATED ? note_needs(compiler, place, verdict, err) : 0;
 }
 

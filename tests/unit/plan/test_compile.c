@@ -12,7 +12,7 @@ static const char everything[] =
 
 static struct tc_plan *compile(struct world *world, const char *policy)
 {
-    struct tc_ruleset *rules = world_rules(policy); /* outlives the plan: to the end of the process */
+    struct tc_ruleset *rules = world_keep(world, policy);
     struct tc_plan *plan = NULL;
     struct tc_error err = {0};
 
@@ -24,7 +24,7 @@ static int refuse(struct world *world, const char *policy, struct tc_error *err)
 {
     struct tc_plan *plan = NULL;
 
-    return world_compile(world, world_rules(policy), TC_COMPILE_RUN, &plan, err);
+    return world_compile(world, world_keep(world, policy), TC_COMPILE_RUN, &plan, err);
 }
 
 START_TEST(test_hash_is_stable)

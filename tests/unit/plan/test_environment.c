@@ -14,14 +14,14 @@ static const char *const host[] = {
 static const char *const *make(struct world *world, const char *policy)
 {
     const char *const *list = NULL;
-    struct tc_ruleset *rules = world_rules(policy);
+    struct tc_ruleset *rules = world_keep(world, policy);
     struct tc_error err = {0};
 
     world->facts.environ = host;
     ck_assert_msg(
         tc_environment_make(world->arena, rules, &world->request, &world->facts, "/workspace/x", &list, &err) == 0,
         "%s", err.message);
-    return list; /* the ruleset is left to the end of the process: the list points into it */
+    return list;
 }
 
 #define VALUE(name, value) ck_assert_str_eq(tc_environment_get(list, name), value)

@@ -91,6 +91,8 @@ void world_init(struct world *world)
 
 void world_free(struct world *world)
 {
+    while (world->kept_count > 0)
+        tc_ruleset_free(world->kept[--world->kept_count]);
     tc_arena_free(world->arena);
 }
 
@@ -115,6 +117,12 @@ struct tc_ruleset *world_rules(const char *text)
 
     require(tc_policy_parse(text, strlen(text), "test.json", TC_NO_FD, &rules, &err) == 0, err.message);
     return rules;
+}
+
+struct tc_ruleset *world_keep(struct world *world, const char *text)
+{
+    require(world->kept_count < TC_COUNT(world->kept), "too many rulesets");
+    return world->kept[world->kept_count++] = world_rules(text);
 }
 
 int world_compile(struct world *world, const struct tc_ruleset *rules, enum tc_compile_mode mode, struct tc_plan **ret,

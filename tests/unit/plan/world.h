@@ -19,6 +19,8 @@ struct world {
     struct tc_fact_path sources[8];
     struct tc_tmpfs_request tmpfs[8];
     enum tc_file_kind points[32];
+    struct tc_ruleset *kept[16]; /* freed with the world */
+    size_t kept_count;
 };
 
 /** Set up a user's request of one command with the workspace /home/user/project, on a usual host. */
@@ -34,6 +36,9 @@ void world_tmpfs(struct world *world, const char *target, uint64_t size);
 
 /** Parse a policy text; the test fails when it is malformed. */
 struct tc_ruleset *world_rules(const char *text);
+
+/** As world_rules(), for rules that live as long as the world. */
+struct tc_ruleset *world_keep(struct world *world, const char *text);
 
 /** Compile; asserts nothing. */
 int world_compile(struct world *world, const struct tc_ruleset *rules, enum tc_compile_mode mode, struct tc_plan **ret,
