@@ -188,7 +188,7 @@ END_TEST
 /* The same at any moment of the launch. */
 START_TEST(test_death_during_the_launch)
 {
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 200; i++) {
         int told[2];
         char byte;
         pid_t pid;
@@ -196,7 +196,7 @@ START_TEST(test_death_during_the_launch)
         ck_assert_int_eq(pipe2(told, O_CLOEXEC), 0);
         pid = launch_in_a_process(told[1]);
         close(told[1]);
-        nanosleep(&(struct timespec){.tv_nsec = i * 100000L}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = i * 25000L}, NULL);
         kill(pid, SIGKILL);
         while (read(told[0], &byte, 1) > 0)
             ;
