@@ -79,6 +79,14 @@ int tc_target_parent(struct tc_child *child, const struct tc_step *step, const c
 /** The mount point at a step's target: made unless the step is nested. Returns a new O_PATH descriptor. */
 int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err);
 
+/* entry.c */
+
+/** Make what a step of that kind says, with its Landlock rule. */
+int tc_entry_directory(struct tc_child *child, const struct tc_step *step, struct tc_error *err);
+int tc_entry_symlink(struct tc_child *child, const struct tc_step *step, struct tc_error *err);
+int tc_entry_file(struct tc_child *child, const struct tc_step *step, struct tc_error *err);
+int tc_entry_copy(struct tc_child *child, const struct tc_step *step, struct tc_error *err);
+
 /* tree.c */
 
 /** Stages: the empty private root; the plan's steps; the root becomes the root; what was kept writable is not. */
