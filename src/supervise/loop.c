@@ -40,9 +40,10 @@
 #include "base/clock.h"
 #include "supervise/call.h"
 
-#define READER_MS 10000u /* how long a slow reader is waited for once everything is dead */
-#define DEATH_MS 10000u  /* a process that survives SIGKILL so long hangs in the kernel */
-#define GRACE_MS 2000u   /* where the plan has none */
+#define READER_MS 10000u    /* how long a slow reader is waited for once everything is dead */
+#define LAST_WORDS_MS 1000u /* then, to take the result, where one reader of several was slow */
+#define DEATH_MS 10000u     /* a process that survives SIGKILL so long hangs in the kernel */
+#define GRACE_MS 2000u      /* where the plan has none */
 
 bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret)
 {
@@ -278,8 +279,10 @@ static void give_up_readers(struct tc_call *call)
     }
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_stream_close(call, i);
-    if (call->phase == TC_PHASE_DRAINING)
-        conclude(call);
+    if (call->phase != TC_PHASE_DRAINING)
+        return;
+    conclude(call);
+    tc_timers_set(&call->timers, TC_TIMER_READER, LAST_WORDS_MS);
 }
 
 static void serve_timers(struct tc_call *call)

@@ -296,6 +296,14 @@ START_TEST(test_a_reader_that_never_reads_is_left_behind)
     ck_assert(call.result.truncated);
     ck_assert_int_eq(call.status, 129);
     ck_assert_str_eq(call.err_text.data, "toolcell: stdout: the reader took too long\n");
+    call_free(&call);
+
+    /* The message has no reader either. */
+    call_shell(&call, "head -c 40000 /dev/zero");
+    call.stdout_fd = call.stderr_fd = fds[1];
+    call_run(&call);
+    ck_assert_uint_lt(call.took_ms, 14000);
+    ck_assert_int_eq(call.status, 129);
     close(fds[0]);
     close(fds[1]);
     call_free(&call);
