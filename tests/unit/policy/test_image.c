@@ -123,7 +123,7 @@ START_TEST(test_hash)
 
     ck_assert_int_eq(tc_policy_parse(full, strlen(full), "/elsewhere/b.json", TC_NO_FD, &b, NULL), 0);
     ck_assert_str_eq(a->hash, b->hash); /* the same rules, wherever they stand */
-    strcpy(other, full);
+    memcpy(other, full, sizeof(full));
     *strstr(other, "why") = 'W';
     c = parse_policy(other);
     ck_assert_str_ne(a->hash, c->hash);
