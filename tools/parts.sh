@@ -94,7 +94,7 @@ part_tools()
 
 part_gcc()
 {
-    CC=gcc meson_setup build-gcc -Dwerror=true
+    CC=gcc meson_setup build-gcc -Dwerror=true -Dtests=enabled
     ninja -C build-gcc
 }
 
@@ -129,7 +129,7 @@ part_system()
 
 part_clang()
 {
-    CC=clang meson_setup build-clang -Dwerror=true
+    CC=clang meson_setup build-clang -Dwerror=true -Dtests=enabled
     ninja -C build-clang
     meson_tests clang build-clang
 }
@@ -141,7 +141,7 @@ c_sources()
 
 part_tidy()
 {
-    CC=clang meson_setup build-clang -Dwerror=true
+    CC=clang meson_setup build-clang -Dwerror=true -Dtests=enabled
     ninja -C build-clang
     c_sources | timeout -k 5 600 xargs -P "$(nproc)" -n 1 clang-tidy -quiet -p build-clang --warnings-as-errors='*'
     say "$(c_sources | wc -l) files"
@@ -171,7 +171,7 @@ part_sanitize()
 {
     local tests=(tests/system/test_cases.py tests/system/test_tools.py)
     # No -Dwerror: the instrumented code makes gcc see faults that the plain builds, which refuse warnings, do not have.
-    CC=gcc meson_setup build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
+    CC=gcc meson_setup build-asan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
     ninja -C build-asan
     sanitizer_options
     meson_tests sanitize build-asan -t 5
@@ -188,7 +188,7 @@ part_fuzz()
 {
     local target name seconds=5 found=0
     [ "$TOOLCELL_LONG" != 1 ] || seconds=120
-    CC=clang meson_setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
+    CC=clang meson_setup build-fuzz -Dfuzz=true -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
         -Db_lundef=false -Dlaunch=fork
     ninja -C build-fuzz
     sanitizer_options
