@@ -301,17 +301,19 @@ static int launch_guarded(struct tc_launch *launch, struct tc_cell *ret, struct 
     struct tc_cell cell = TC_CELL_EMPTY;
     int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
     void *stack = NULL;
-    int r = prepare(launch, err);
+    int r;
 
+    /* Where the program's file may not be read, its process may not write its own id maps: /proc/self is root's. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    r = prepare(launch, err);
     if (r == 0)
         r = start(launch, &cell, &stack, err);
     if (r < 0)
         tc_cell_release(&cell);
-    /* Only now has the child left this memory for certain. Its change of ids made it non-dumpable; take that back. */
+    /* Only now has the child left this memory for certain. Its change of ids may have made it non-dumpable. */
     if (stack != NULL)
         munmap(stack, STACK_SIZE);
-    if (dumpable == 1)
-        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, dumpable == 1, 0, 0, 0);
     if (r == 0)
         *ret = cell;
     else

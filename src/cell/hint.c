@@ -44,12 +44,20 @@ void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
 
     if (err->hint[0] != '\0')
         return;
-    if (namespaces || apparmor)
+    if (refused && launch->privileged && (namespaces || strcmp(err->stage, "mounts") == 0))
+        tc_error_hint(
+            err,
+            "root needs CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID, and namespaces that no filter forbids (see sysctl "
+            "user.max_user_namespaces): outer containers take these away");
+    else if (namespaces || apparmor)
         tc_error_hint(err, "%s", namespace_hint(err->code));
     else if (early && refused && launch->privileged)
         tc_error_hint(err, "the host ids must exist in this user namespace: set a range of them in /etc/toolcell/uids");
     else if (early && refused)
         tc_error_hint(err, "an outer container or a security module may forbid to write id maps");
+    else if (refused && launch->privileged && strcmp(err->stage, "mounts") == 0)
+        tc_error_hint(err,
+                      "root needs CAP_SYS_ADMIN here, which containers take away; run toolcell as an ordinary user");
     else if (err->code == -EACCES && setting("/proc/sys/vm/memfd_noexec") == '2')
         tc_error_hint(err, "executable memory files are forbidden: sysctl vm.memfd_noexec=1 or 0");
     else if (err->code == -EAGAIN)

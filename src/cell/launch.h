@@ -69,6 +69,9 @@ int tc_source_read(const struct tc_step *step, struct tc_error *err);
 /** MOUNT_ATTR_* for a step's flags. */
 unsigned tc_source_attributes(const struct tc_step *step);
 
+/* Directory of the private root that carries the scratch file system while the tree is built; no target. */
+#define TC_SCRATCH_PLACE ".toolcell-scratch"
+
 /* target.c */
 
 /** Note a file system as the cell's own, so that things may be created in it. */

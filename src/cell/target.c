@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cell/launch.h"
 #include "kernel/openat2.h"
 
@@ -118,7 +119,8 @@ int tc_target_parent(struct tc_child *child, const struct tc_step *step, const c
     size_t length;
     int r = 0;
 
-    if (step->target[0] != '/' || slash[1] == '\0' || strlen(step->target) >= PATH_MAX)
+    if (step->target[0] != '/' || slash[1] == '\0' || strlen(step->target) >= PATH_MAX ||
+        tc_path_below(step->target, "/" TC_SCRATCH_PLACE))
         return tc_error_plain(err, -EINVAL, "'%s' is no target in the cell", step->target);
     length = (size_t)(slash - step->target);
     if (!is_cached(child, step->target, length))

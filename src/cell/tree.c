@@ -22,7 +22,6 @@
  * costs an RCU grace period.
  */
 
-#define SCRATCH_PLACE ".scratch"
 #define ROOT_SIZE (16u << 20) /* directories and small files of the plan; read-only in the end */
 #define BYTES_PER_INODE 4096
 #define SPARE_INODES 4096 /* the plan's own directories, and many small files in a small size */
@@ -64,8 +63,8 @@ static int begin_scratch(struct tc_child *child)
     child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (child->scratch < 0)
         return child->scratch;
-    if (mkdirat(child->root, SCRATCH_PLACE, 0700) == 0)
-        place = openat(child->root, SCRATCH_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (mkdirat(child->root, TC_SCRATCH_PLACE, 0700) == 0)
+        place = openat(child->root, TC_SCRATCH_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
     return r < 0 ? r : tc_target_own(child, child->scratch);
 }
@@ -291,7 +290,7 @@ static int move_scratch_away(const struct tc_child *child)
     r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
     if (r < 0)
         return r;
-    return unlinkat(child->root, SCRATCH_PLACE, AT_REMOVEDIR) < 0 ? -errno : 0;
+    return unlinkat(child->root, TC_SCRATCH_PLACE, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
 /* A mount left on top of the new root would be entered by "/..". */

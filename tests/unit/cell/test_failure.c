@@ -63,7 +63,8 @@ END_TEST
 
 START_TEST(test_targets_cannot_leave)
 {
-    static const char *const bad[] = {"relative", "/", "/a/", "/../..", ""};
+    static const char *const bad[] = {"relative", "/", "/a/", "/../..", "/.toolcell-scratch", "/.toolcell-scratch/x",
+                                      ""};
 
     for (size_t i = 0; i < TC_COUNT(bad); i++) {
         struct tc_step *step = fixture_step(&fixture, TC_STEP_TMPFS, bad[i]);
@@ -181,6 +182,15 @@ START_TEST(test_ignored_and_blocked_signals)
 }
 END_TEST
 
+/* As for a program whose file cannot be read. */
+START_TEST(test_not_dumpable)
+{
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    expect("echo fine", "fine\n");
+    ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
+}
+END_TEST
+
 START_TEST(test_few_descriptors)
 {
     struct rlimit before, few;
@@ -238,6 +248,7 @@ int main(void)
                                   test_nothing_is_left,
                                   test_closed_streams,
                                   test_ignored_and_blocked_signals,
+                                  test_not_dumpable,
                                   test_few_descriptors,
                                   test_no_descriptors,
                                   test_umask_and_directory};
