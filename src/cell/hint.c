@@ -30,7 +30,8 @@ static const char *namespace_hint(int code)
         return "no further namespace is allowed: see sysctl user.max_user_namespaces and its like for other kinds";
     if (code == -EINVAL)
         return "the kernel may lack a kind of namespace: user, mount, pid, net, ipc and uts are needed";
-    return "an outer container's seccomp filter, AppArmor, a chroot or sysctl user.max_user_namespaces may forbid them";
+    return "user namespaces may be forbidden by an outer container's seccomp filter, AppArmor, a chroot, or sysctl "
+           "user.max_user_namespaces";
 }
 
 void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
@@ -45,10 +46,9 @@ void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
     if (err->hint[0] != '\0')
         return;
     if (refused && launch->privileged && (namespaces || strcmp(err->stage, "mounts") == 0))
-        tc_error_hint(
-            err,
-            "root needs CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID, and namespaces that no filter forbids (see sysctl "
-            "user.max_user_namespaces): outer containers take these away");
+        tc_error_hint(err, "root needs CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID, and user namespaces that no filter "
+                           "forbids (see sysctl "
+                           "user.max_user_namespaces): outer containers take these away");
     else if (namespaces || apparmor)
         tc_error_hint(err, "%s", namespace_hint(err->code));
     else if (early && refused && launch->privileged)
