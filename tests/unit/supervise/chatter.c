@@ -8,14 +8,14 @@
 int main(int argc, char **argv)
 {
     static char bytes[1 << 22];
-    size_t most = argc > 3 ? (size_t)atol(argv[3]) : 5000;
+    size_t most = argc > 3 ? (size_t)strtoul(argv[3], NULL, 10) : 5000;
     int file = argc > 2 ? open(argv[1], O_RDONLY) : -1;
     ssize_t length = file < 0 ? -1 : read(file, bytes, sizeof bytes);
     ssize_t done = 0;
 
     if (length < 0)
         return 1;
-    srandom((unsigned)atol(argv[2]));
+    srandom((unsigned)strtoul(argv[2], NULL, 10));
     while (done < length) {
         size_t piece = 1 + (size_t)random() % most;
         ssize_t written;

@@ -55,7 +55,7 @@ static void receive_exec(int fds[3])
     struct iovec vector = {.iov_base = &request, .iov_len = sizeof request};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
 
-    if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof request)
+    if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof request || CMSG_FIRSTHDR(&message) == NULL)
         _exit(3);
     memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&message)), 3 * sizeof(int));
 }
@@ -253,9 +253,9 @@ int tc_cell_exec(struct tc_cell *cell, const struct tc_plan *plan, int in, int o
     return sendmsg(cell->control, &message, MSG_NOSIGNAL) < 0 ? tc_error_set(err, -errno, "send") : 0;
 }
 
-int tc_cell_signal(struct tc_cell *cell, int number)
+int tc_cell_signal(struct tc_cell *cell, int signal)
 {
-    struct tc_init_request request = {.magic = TC_INIT_MAGIC, .type = TC_INIT_SIGNAL, .value = number};
+    struct tc_init_request request = {.magic = TC_INIT_MAGIC, .type = TC_INIT_SIGNAL, .value = signal};
 
     return send(cell->control, &request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }

@@ -151,7 +151,7 @@ START_TEST(test_a_slow_reader_holds_the_command_back)
             ck_assert_int_le(call.peak_kb, 2048);
         call_free(&call);
         unlink(marker);
-        strcpy(marker + strlen(marker) - 6, "XXXXXX");
+        memcpy(marker + strlen(marker) - 6, "XXXXXX", 6);
     }
 }
 END_TEST
