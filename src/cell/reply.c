@@ -34,7 +34,8 @@ static bool values_fit(const struct tc_init_reply *reply)
         return reply->value > 0 && reply->value <= MAX_ERRNO && reply->step > TC_INIT_STEP_NONE &&
                reply->step <= TC_INIT_STEP_EXEC;
     case TC_INIT_EXITED:
-        return (reply->value & ~0xffff) == 0 && (WIFEXITED(reply->value) || WIFSIGNALED(reply->value));
+        return reply->full <= 1 && (reply->value & ~0xffff) == 0 &&
+               (WIFEXITED(reply->value) || WIFSIGNALED(reply->value));
     }
     return false;
 }

@@ -17,6 +17,7 @@
  * impossible situation is therefore answered by exiting.
  */
 
+#include <asm/statfs.h>
 #include <errno.h>
 #include <linux/prctl.h>
 #include <poll.h>
@@ -70,6 +71,16 @@ static uint64_t microseconds(const struct timeval *time)
     return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
+/* All scratch is one file system; only a tmpfs that was asked for can stand in this place, and that is scratch too. */
+static uint32_t scratch_is_full(void)
+{
+    struct statfs scratch;
+
+    if (tc_raw2(__NR_statfs, "/dev/shm", &scratch) < 0)
+        return 0;
+    return (scratch.f_blocks > 0 && scratch.f_bavail == 0) || (scratch.f_files > 0 && scratch.f_ffree == 0);
+}
+
 /*
  * kill(-1) holds the lock that a fork needs to finish, and a process with a
  * fatal signal cannot fork: one kill reaches all.
@@ -79,6 +90,7 @@ static void finish(struct state *state, int status)
     struct tc_init_reply message = {.type = TC_INIT_EXITED, .value = status, .pid = (uint32_t)state->command};
     struct rusage usage = {0};
 
+    message.full = scratch_is_full(); /* before deleted files that are still open go with their processes */
     tc_raw2(__NR_kill, -1, SIGKILL);
     for (;;) {
         int ended = 0;

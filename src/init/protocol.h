@@ -50,6 +50,8 @@ struct tc_init_reply {
     uint32_t leftover; /* EXITED: processes that were still there and were killed */
     uint64_t user_us;  /* EXITED: CPU time of all reaped processes, microseconds */
     uint64_t system_us;
+    uint32_t full; /* EXITED: 1 when no space or no inode of scratch was left as the command ended, else 0 */
+    uint32_t reserved;
 };
 
 /* What to run. Offsets count from the start of the block; every string ends in a NUL inside it. */

@@ -69,6 +69,7 @@ bool tc_result_exited(struct tc_call *call, const struct tc_init_reply *reply)
         return false;
     call->ended = true;
     call->result->leftover_processes = reply->leftover;
+    call->result->disk_full = reply->full != 0;
     if (WIFEXITED(status)) {
         call->result->exit_code = WEXITSTATUS(status);
         tc_call_decide(call, TC_OUTCOME_EXITED);

@@ -91,7 +91,20 @@ START_TEST(test_values)
 }
 END_TEST
 
+START_TEST(test_full_is_yes_or_no)
+{
+    struct tc_init_reply reply = make(TC_INIT_EXITED);
+    struct tc_init_reply got;
+
+    reply.value = 0;
+    for (unsigned full = 0; full < 4; full++) {
+        reply.full = full;
+        ck_assert_int_eq(tc_reply_check(&reply, sizeof reply, TC_INIT_STARTED, &got), full <= 1 ? 0 : -EPROTO);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    return unit_run(unit_suite("reply", test_order, test_sizes, test_values, NULL));
+    return unit_run(unit_suite("reply", test_order, test_sizes, test_values, test_full_is_yes_or_no, NULL));
 }
