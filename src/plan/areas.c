@@ -108,13 +108,16 @@ static int judge_between(struct tc_compiler *compiler, struct tc_error *err)
     if (result == 0)
         result = judge_directory(compiler, "/run", err);
     for (size_t i = 0; i < compiler->steps.count && result == 0; i++) {
-        const char *path = tc_path_clean(compiler->arena, steps[i].target, "..");
+        const char *path = steps[i].target;
 
-        if (tc_path_below(steps[i].target, "/etc") || tc_path_below(steps[i].target, "/dev"))
+        if (tc_path_below(path, "/etc") || tc_path_below(path, "/dev"))
             continue;
-        while (result == 0 && path != NULL && strcmp(path, "/") != 0) {
-            result = judge_directory(compiler, path, err);
+        for (;;) {
             path = tc_path_clean(compiler->arena, path, "..");
+            if (path != NULL && strcmp(path, "/") == 0)
+                break;
+            if ((result = judge_directory(compiler, path, err)) < 0) /* also when there is no memory for path */
+                return result;
         }
     }
     return result;

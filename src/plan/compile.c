@@ -184,7 +184,7 @@ static struct tc_plan *new_plan(const struct tc_ruleset *rules, const struct tc_
     }
     plan->arena = arena;
     plan->net = request->net;
-    plan->policy_name = tc_arena_string(arena, rules->name);
+    plan->policy_name = rules->name;
     memcpy(plan->policy_hash, rules->hash, sizeof(plan->policy_hash));
     return plan;
 }
@@ -211,8 +211,10 @@ int tc_plan_compile(const struct tc_ruleset *rules, const struct tc_request *req
         finish(&compiler);
         result = tc_plan_hash(plan, facts, err);
     }
-    if (result < 0)
-        return tc_error_stage(err, "plan");
+    if (result < 0) {
+        tc_error_stage(err, "plan");
+        return result;
+    }
     *ret = tc_take_ptr(plan);
     return 0;
 }

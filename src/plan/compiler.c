@@ -77,11 +77,13 @@ int tc_compiler_refuse(struct tc_compiler *compiler, int code, const char *hint,
     va_end(arguments);
     if (compiler->mode == TC_COMPILE_RUN) {
         tc_error_plain(err, code, "%s", message);
-        return hint == NULL ? code : tc_error_hint(err, "%s", hint);
+        if (hint != NULL)
+            tc_error_hint(err, "%s", hint);
+        return code;
     }
     item = tc_list_add(compiler->arena, &compiler->refusals, sizeof(*item));
-    if (item == NULL || (item->message = tc_arena_string(compiler->arena, message)) == NULL)
+    if (item == NULL || (item->message = tc_arena_string(compiler->arena, message)) == NULL ||
+        (hint != NULL && (item->hint = tc_arena_string(compiler->arena, hint)) == NULL))
         return tc_error_set(err, -ENOMEM, "compile the plan");
-    item->hint = hint == NULL ? NULL : tc_arena_string(compiler->arena, hint);
     return 0;
 }

@@ -102,11 +102,14 @@ static int gather_rootfs(struct tc_facts *facts, const struct tc_mounts *mounts,
         return tc_rootfs_host(facts, mounts, err);
     if (strchr(request->rootfs, '/') == NULL) {
         tc_error_plain(err, -EOPNOTSUPP, "--rootfs %s: there is no store of root file systems yet", request->rootfs);
-        return tc_error_hint(err, "use 'host', or a directory as './%s'", request->rootfs);
+        tc_error_hint(err, "use 'host', or a directory as './%s'", request->rootfs);
+        return -EOPNOTSUPP;
     }
     result = tc_host_look(facts->arena, mounts, request->rootfs, &directory, err);
-    if (result < 0)
-        return tc_error_wrap(err, "--rootfs");
+    if (result < 0) {
+        tc_error_wrap(err, "--rootfs");
+        return result;
+    }
     if (directory.kind != TC_FILE_DIRECTORY)
         return tc_error_plain(err, directory.kind == TC_FILE_NONE ? -ENOENT : -ENOTDIR, "--rootfs '%s': %s",
                               request->rootfs,
@@ -257,7 +260,8 @@ int tc_facts_gather(const struct tc_ruleset *rules, const struct tc_request *req
     result = gather_all(facts, rules, request, protect, err);
     if (result < 0) {
         tc_facts_free(facts);
-        return tc_error_stage(err, "facts");
+        tc_error_stage(err, "facts");
+        return result;
     }
     *ret = facts;
     return 0;

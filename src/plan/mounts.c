@@ -96,14 +96,12 @@ int tc_mounts_parse(struct tc_arena *arena, const char *text, size_t length, str
 static int read_table(struct tc_buf *out)
 {
     tc_auto_fd fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    tc_auto_free char *chunk = malloc(1 << 16);
+    char chunk[1 << 16];
     ssize_t got;
 
     if (fd < 0)
         return -errno;
-    if (chunk == NULL)
-        return -ENOMEM;
-    while ((got = read(fd, chunk, 1 << 16)) != 0) {
+    while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
         if (got < 0 && errno != EINTR)
             return -errno;
         if (got > 0)
@@ -119,7 +117,8 @@ int tc_mounts_read(struct tc_arena *arena, struct tc_mounts *ret, struct tc_erro
 
     if (result < 0) {
         tc_error_set(err, result, "read /proc/self/mountinfo");
-        return tc_error_hint(err, "toolcell needs /proc to know what is mounted where");
+        tc_error_hint(err, "toolcell needs /proc to know what is mounted where");
+        return result;
     }
     return tc_mounts_parse(arena, text.data, text.length, ret, err);
 }

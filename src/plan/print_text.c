@@ -259,6 +259,7 @@ static void print_enforcement(const struct tc_plan *plan, struct tc_buf *out)
         put_cell(out, tc_strength_name(item->strength), 8);
         tc_buf_printf(out, "%s\n", item->mechanism);
     }
+    out->failed = out->failed || tc_buf_failed(&operations);
 }
 
 static void print_losses(const struct tc_plan *plan, struct tc_buf *out)

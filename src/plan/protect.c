@@ -24,15 +24,19 @@ static const struct own_directory own_directories[] = {
     {"/run/toolcell", "XDG_RUNTIME_DIR", NULL},
 };
 
-static const char *own_path(const struct tc_facts *facts, const struct own_directory *own)
+/* NULL where there is none. */
+static int own_path(const struct tc_facts *facts, const struct own_directory *own, const char **ret)
 {
     const char *base = tc_environment_get(facts->environ, own->variable);
 
+    *ret = NULL;
     if (base != NULL && base[0] == '/')
-        return tc_arena_printf(facts->arena, "%s/toolcell", base);
-    if (own->fallback == NULL || facts->home == NULL)
-        return NULL;
-    return tc_arena_printf(facts->arena, "%s/%s/toolcell", facts->home, own->fallback);
+        *ret = tc_arena_printf(facts->arena, "%s/toolcell", base);
+    else if (own->fallback != NULL && facts->home != NULL)
+        *ret = tc_arena_printf(facts->arena, "%s/%s/toolcell", facts->home, own->fallback);
+    else
+        return 0;
+    return *ret == NULL ? -ENOMEM : 0;
 }
 
 static size_t count_paths(const char *const *paths)
@@ -78,8 +82,10 @@ int tc_protect_gather(struct tc_facts *facts, const struct tc_mounts *mounts, co
     if (self != NULL && (paths[count++] = tc_arena_string(facts->arena, self)) == NULL)
         return tc_error_set(err, -ENOMEM, "find what is out of reach");
     for (size_t i = 0; i < TC_COUNT(own_directories); i++) {
-        const char *own = own_path(facts, &own_directories[i]);
+        const char *own;
 
+        if (own_path(facts, &own_directories[i], &own) < 0)
+            return tc_error_set(err, -ENOMEM, "find what is out of reach");
         paths[count++] = own_directories[i].root;
         if (own != NULL)
             paths[count++] = own;

@@ -246,8 +246,9 @@ int tc_resolve_path(struct tc_arena *arena, const struct tc_request *request, co
     const char *cwd, *whole;
     int result;
 
-    if (tc_layout_make(arena, request, facts, &layout, err) < 0)
-        return err->code;
+    result = tc_layout_make(arena, request, facts, &layout, err);
+    if (result < 0)
+        return result;
     cwd = tc_resolve_cwd(arena, request, facts, &layout);
     if (cwd == NULL)
         return tc_error_set(err, -ENOMEM, "resolve '%s'", path);

@@ -187,7 +187,7 @@ static int list_names(struct tc_arena *arena, const char *path, const char *cons
     if (result == 0 && errno != 0)
         result = -errno;
     closedir(directory);
-    if (count > 1)
+    if (result == 0 && count > 1)
         qsort(names, count, sizeof(*names), compare_names);
     *ret = names;
     *ret_count = count;

@@ -47,9 +47,11 @@ int tc_plan_view(const struct tc_request *request, const struct tc_facts *facts,
     struct tc_view_mount *mounts;
     struct tc_layout layout;
     size_t count = 0;
+    int result;
 
-    if (tc_layout_make(arena, request, facts, &layout, err) < 0)
-        return err->code;
+    result = tc_layout_make(arena, request, facts, &layout, err);
+    if (result < 0)
+        return result;
     mounts = tc_arena_array(arena, layout.count + scratch_count() + TC_COUNT(fixed_mounts), sizeof(*mounts));
     if (mounts == NULL)
         return tc_error_set(err, -ENOMEM, "look at the rules");
