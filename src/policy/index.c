@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The index of a ruleset: per operation the rules that speak about it, and
- * per rule what a path must have for its pattern to match at all. Without it
- * a decision among thousands of rules would run thousands of matches.
+ * The index of a ruleset: per operation the rules that speak about it in the
+ * order in which they decide, connect patterns taken apart, and per rule a
+ * filter. Without it a decision among thousands of rules would run thousands
+ * of matches.
  */
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/glob.h"
 #include "policy/match.h"
 
 static int make_list(const struct tc_ruleset *rules, struct tc_arena *arena, enum tc_operation operation,
@@ -126,19 +125,11 @@ static int make_connects(const struct tc_ruleset *rules, struct tc_arena *arena,
 int tc_index_make(const struct tc_ruleset *rules, struct tc_arena *arena, struct tc_rule_index **ret)
 {
     struct tc_rule_index *index = tc_arena_alloc(arena, sizeof(*index));
-    uint64_t *traits = tc_arena_array(arena, rules->rule_count, sizeof(*traits));
-    int r = 0;
+    int r;
 
-    if (index == NULL || traits == NULL)
+    if (index == NULL || rules->rule_count > UINT32_MAX)
         return -ENOMEM;
-    if (rules->rule_count > UINT32_MAX)
-        return -ENOMEM;
-    for (size_t i = 0; i < rules->rule_count; i++) {
-        const struct tc_rule *rule = &rules->rules[i];
-        if (rule->operations != TC_OP_BIT(TC_OP_CONNECT))
-            traits[i] = tc_glob_traits(rule->pattern, rule->pattern_length);
-    }
-    index->traits = traits;
+    r = tc_filters_make(rules, arena, &index->filters);
     for (enum tc_operation operation = 0; r == 0 && operation < TC_OP_COUNT; operation++)
         r = make_list(rules, arena, operation, &index->operations[operation]);
     if (r == 0)

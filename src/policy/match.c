@@ -80,13 +80,12 @@ void tc_subject_make(const struct tc_view *view, enum tc_operation operation, co
     ret->listing = operation == TC_OP_LIST && directory && length > 1;
     if (ret->area == TC_AREA_DATA)
         find_starts(view, call, ret);
-    ret->traits = tc_text_traits(path, length);
+    tc_marks_make(path, length, ret->listing, &ret->marks);
     if (!ret->listing)
         return;
     memcpy(ret->slashed, path, length);
     ret->slashed[length] = '/';
     ret->slashed[length + 1] = '\0';
-    ret->traits |= tc_text_traits("/", 1);
 }
 
 /* Match from an offset on, and when listing with the slash too. The root of a mount is the empty path and has none:
@@ -117,7 +116,8 @@ const struct tc_rule *tc_match_first(const struct tc_ruleset *rules, const struc
 {
     for (size_t i = 0; i < list->count; i++) {
         uint32_t item = list->items[i];
-        if ((rules->index->traits[item] & ~subject->traits) == 0 && tc_subject_matches(subject, &rules->rules[item]))
+        if (tc_filter_passes(&rules->index->filters[item], &subject->marks) &&
+            tc_subject_matches(subject, &rules->rules[item]))
             return &rules->rules[item];
     }
     return NULL;

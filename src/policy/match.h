@@ -9,6 +9,7 @@
 
 #include "policy/connect.h"
 #include "policy/decide.h"
+#include "policy/filter.h"
 #include "policy/ruleset.h"
 
 /* Rules of one operation, in decision order. */
@@ -18,7 +19,7 @@ struct tc_rule_list {
 };
 
 struct tc_rule_index {
-    const uint64_t *traits; /* per rule, see base/glob.h; 0 for connect */
+    const struct tc_filter *filters; /* per rule; of no meaning for connect */
     struct tc_rule_list operations[TC_OP_COUNT];
     struct tc_rule_list lists[3];            /* in the order of the bits TC_LIST_*; counts when mixed is set */
     bool mixed;                              /* list is the strictest of three lists */
@@ -42,7 +43,7 @@ struct tc_subject {
     size_t length;
     size_t starts[TC_NESTED_LIMIT + 1]; /* where the relative path begins, per data mount that contains it */
     size_t start_count;
-    uint64_t traits;
+    struct tc_marks marks;
     char slashed[TC_PATH_LIMIT + 2]; /* the path and a slash, when listing */
 };
 

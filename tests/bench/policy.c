@@ -44,9 +44,9 @@ static void report(const char *name, double values[ROUNDS], const char *unit, do
 /* A policy of so many rules of every shape, with priorities and reasons, closed by rules for everything. */
 static void write_policy(struct tc_buf *out, unsigned count)
 {
-    static const char *const shapes[] = {"**/name%u.key",      "src/module%u/**",    "**/*secret%u*",
-                                         "docs/%u/[a-m]*.md",  "**/.config%u",       "*.ext%u",
-                                         "/workspace/d%u/*.c", "lib/**/test_%u_?.py"};
+    static const char *const shapes[] = {
+        "**/name%u.key", "src/module%u/**", "**/*secret%u*",      "docs/%u/[a-m]*.md", "**/.config%u",
+        "*.ext%u",       "**/d%u/**",       "/workspace/d%u/*.c", "**/[a-z]%u*",       "lib/**/test_%u_?.py"};
     static const char *const operations[] = {"\"read\"", "\"write\"", "\"read\", \"write\"", "\"list\"", "\"execute\""};
     static const char *const effects[] = {"deny", "ask", "allow"};
 
@@ -129,6 +129,7 @@ static const char *const paths[] = {
     "/workspace/a/rather/long/path/with/many/parts/as/they/are/found/in/node_modules/of/some/package/index.json",
     "/workspace/.config",
     "/workspace/x",
+    "/workspace/d0123456789/src/x9876543210.c",
 };
 
 static void bench_decide(const char *name, const struct tc_ruleset *rules, const struct tc_view *view, double limit_us)

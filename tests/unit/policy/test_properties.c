@@ -9,9 +9,11 @@
 
 #include <stdio.h>
 
+#include "base/glob.h"
 #include "fixture.h"
 #include "policy/decide.h"
 #include "policy/encode.h"
+#include "policy/filter.h"
 #include "policy/match.h"
 
 static const struct tc_view_mount mounts[] = {
@@ -268,6 +270,43 @@ START_TEST(test_image)
 }
 END_TEST
 
+/* Whatever a pattern matches passes its filter. */
+START_TEST(test_filter)
+{
+    static const char *const pieces[] = {"a", "b", "/",    "ab",   "é", "\xff", "\xc3", "**/", "**",
+                                         "*", "?", "[ab]", "[!a]", "[", "\\",   "\\*",  "]"};
+    static const char *const texts[] = {"a", "b", "/", "ab", "é", "\xff", "\xc3", "*", "[", "\\", "]"};
+    unsigned matched = 0;
+
+    state = 6;
+    for (int round = 0; round < 60000; round++) {
+        tc_auto_arena arena = tc_arena_new();
+        tc_auto_buf pattern = {0};
+        tc_auto_buf text = {0};
+        const struct tc_filter *filters;
+        struct tc_marks marks;
+
+        for (unsigned i = pick(6); i > 0; i--)
+            tc_buf_string(&pattern, one_of(pieces, TC_COUNT(pieces)));
+        for (unsigned i = 1 + pick(5); i > 0; i--)
+            tc_buf_string(&text, one_of(texts, TC_COUNT(texts)));
+        struct tc_rule rule = {.pattern = pattern.data == NULL ? "" : pattern.data, .pattern_length = pattern.length};
+        struct tc_ruleset rules = {.rules = &rule, .rule_count = 1};
+        ck_assert_int_eq(tc_filters_make(&rules, arena, &filters), 0);
+        bool match = tc_glob_match(rule.pattern, rule.pattern_length, text.data, text.length);
+        tc_marks_make(text.data, text.length, false, &marks);
+        ck_assert_msg(!match || tc_filter_passes(&filters[0], &marks), "'%s' on '%s'", rule.pattern, text.data);
+        matched += match;
+
+        tc_marks_make(text.data, text.length, true, &marks);
+        tc_buf_char(&text, '/');
+        match = tc_glob_match(rule.pattern, rule.pattern_length, text.data, text.length);
+        ck_assert_msg(!match || tc_filter_passes(&filters[0], &marks), "'%s' on '%s'", rule.pattern, text.data);
+    }
+    ck_assert_uint_gt(matched, 1000);
+}
+END_TEST
+
 START_TEST(test_names)
 {
     tc_auto_buf resolved = {0};
@@ -331,6 +370,6 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("properties", test_tighten, test_rename, test_import, test_image, test_names,
-                               test_long_paths, test_deep_mounts, NULL));
+    return unit_run(unit_suite("properties", test_tighten, test_rename, test_import, test_image, test_filter,
+                               test_names, test_long_paths, test_deep_mounts, NULL));
 }
