@@ -131,7 +131,7 @@ END_TEST
 
 START_TEST(test_small_limits)
 {
-    struct rlimit limit = {.rlim_cur = 512, .rlim_max = 512};
+    struct rlimit limit = {.rlim_cur = 4096, .rlim_max = 4096}; /* below the size of init */
 
     setrlimit(RLIMIT_FSIZE, &limit);
     expect_failure("init", "image of init: File too large");
