@@ -94,10 +94,11 @@ static int check_aliases(struct tc_compiler *compiler, const struct tc_list *lis
 /* File systems that are windows into the running system rather than files. */
 static bool is_kernel_filesystem(const char *type)
 {
-    static const char *const types[] = {"proc",       "sysfs",     "cgroup",  "cgroup2",   "devpts",      "devtmpfs",
-                                        "debugfs",    "tracefs",   "bpf",     "configfs",  "securityfs",  "efivarfs",
-                                        "mqueue",     "hugetlbfs", "pstore",  "selinuxfs", "binfmt_misc", "autofs",
-                                        "rpc_pipefs", "nsfs",      "fusectl", NULL};
+    static const char *const types[] = {"proc",       "sysfs",       "cgroup",  "cgroup2",    "devpts",
+                                        "devtmpfs",   "debugfs",     "tracefs", "bpf",        "configfs",
+                                        "securityfs", "efivarfs",    "mqueue",  "hugetlbfs",  "pstore",
+                                        "selinuxfs",  "binfmt_misc", "autofs",  "rpc_pipefs", "nsfs",
+                                        "resctrl",    "smackfs",     "cpuset",  "fusectl",    NULL};
 
     for (const char *const *name = types; type != NULL && *name != NULL; name++)
         if (strcmp(type, *name) == 0)
@@ -156,41 +157,56 @@ static int check_workspace(struct tc_compiler *compiler, struct tc_error *err)
     return 0;
 }
 
-/* What a step exposes for writing must not contain what toolcell goes by, nor lie in it. */
-static int check_protected(struct tc_compiler *compiler, const struct tc_step *step, const char *position,
-                           struct tc_error *err)
+/* What toolcell goes by lies in an exposed tree, or the other way round. */
+static bool overlaps(const struct tc_facts *facts, size_t own, const char *name, const char *position)
+{
+    const char *own_position = facts->protect_positions == NULL ? "" : facts->protect_positions[own];
+
+    if (tc_path_below(facts->protect[own], name) || tc_path_below(name, facts->protect[own]))
+        return true;
+    return position != NULL && *own_position != '\0' &&
+           (position_below(own_position, position) || position_below(position, own_position));
+}
+
+static int check_protected(struct tc_compiler *compiler, const struct tc_step *step, const char *name,
+                           const char *position, struct tc_error *err)
 {
     const struct tc_facts *facts = compiler->facts;
 
-    for (size_t i = 0; facts->protect != NULL && facts->protect[i] != NULL; i++) {
-        const char *own = facts->protect_positions == NULL ? "" : facts->protect_positions[i];
-        bool inside = tc_path_below(facts->protect[i], step->source) ||
-                      (position != NULL && *own != '\0' && position_below(own, position));
-        bool around = tc_path_below(step->source, facts->protect[i]) ||
-                      (position != NULL && *own != '\0' && position_below(position, own));
-
-        if (inside || around)
+    for (size_t i = 0; facts->protect != NULL && facts->protect[i] != NULL; i++)
+        if (overlaps(facts, i, name, position))
             return tc_compiler_refuse(compiler, -EPERM, "mount it read-only, or keep the two apart", err,
                                       "%s: '%s' would be writable in the cell as part of '%s', and toolcell goes by it",
-                                      step->target, facts->protect[i], step->source);
-    }
+                                      step->target, facts->protect[i], name);
     return 0;
 }
 
-static const char *position_of(const struct tc_compiler *compiler, const char *canonical)
+/* The fact a step was made from. */
+static const struct tc_fact_path *source_of(const struct tc_compiler *compiler, const struct tc_step *step)
 {
     const struct tc_facts *facts = compiler->facts;
 
     for (size_t i = 0; i < compiler->layout.count; i++) {
         const struct tc_fact_path *source = compiler->layout.places[i].source;
 
-        if (source != NULL && strcmp(source->canonical, canonical) == 0)
-            return source->position;
+        if (source != NULL && strcmp(source->canonical, step->source) == 0)
+            return source;
     }
     for (size_t i = 0; i < facts->subtree_count; i++)
-        if (facts->subtrees[i].path.canonical != NULL && strcmp(facts->subtrees[i].path.canonical, canonical) == 0)
-            return facts->subtrees[i].path.position;
+        if (facts->subtrees[i].path.canonical != NULL && strcmp(facts->subtrees[i].path.canonical, step->source) == 0)
+            return &facts->subtrees[i].path;
     return NULL;
+}
+
+/* A writable step, with the mounts that come along in it. */
+static int check_step(struct tc_compiler *compiler, const struct tc_step *step, struct tc_error *err)
+{
+    const struct tc_fact_path *source = source_of(compiler, step);
+    int result = check_protected(compiler, step, step->source, source == NULL ? NULL : source->position, err);
+
+    for (size_t i = 0; result == 0 && source != NULL && source->submounts != NULL && source->submounts[i] != NULL; i++)
+        result = check_protected(compiler, step, source->submounts[i], source->submount_positions[i], err);
+    return result;
 }
 
 int tc_compile_sources(struct tc_compiler *compiler, struct tc_error *err)
@@ -212,6 +228,6 @@ int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err)
 
     for (size_t i = 0; i < compiler->steps.count && result == 0; i++)
         if (steps[i].kind == TC_STEP_BIND && (steps[i].access & TC_ACCESS_WRITE))
-            result = check_protected(compiler, &steps[i], position_of(compiler, steps[i].source), err);
+            result = check_step(compiler, &steps[i], err);
     return result;
 }

@@ -227,6 +227,28 @@ START_TEST(test_protected_both_ways)
 }
 END_TEST
 
+START_TEST(test_protected_by_a_submount)
+{
+    static const char *const mounts[] = {"/home/user/project/mnt", NULL};
+    static const char *const positions[] = {"8:1 /home/user/.config", NULL};
+    static const char *const types[] = {"ext4", NULL};
+    static const char *const own[] = {"/home/user/.config/toolcell", NULL};
+    static const char *const own_positions[] = {"8:1 /home/user/.config/toolcell", NULL};
+    struct world world;
+    struct tc_error err = {0};
+
+    world_init(&world);
+    world.facts.protect = own;
+    world.facts.protect_positions = own_positions;
+    tc_plan_free(compile(&world, everything));
+    world.facts.workspace.submounts = mounts;
+    world.facts.workspace.submount_positions = positions;
+    world.facts.workspace.submount_filesystems = types;
+    ck_assert_int_eq(refuse(&world, everything, &err), -EPERM);
+    world_free(&world);
+}
+END_TEST
+
 START_TEST(test_names_from_outside_stay_on_their_line)
 {
     tc_auto_buf out = {0};
@@ -246,8 +268,8 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("plan compile", test_hash_is_stable, test_hash_tells, test_lease_is_not_hashed,
-                               test_project_limits_are_smaller, test_rw_volume_needs_mapped_ids,
-                               test_ids_are_mapped_by_the_source, test_nothing_granted_is_not_mounted,
-                               test_protected_both_ways, test_names_from_outside_stay_on_their_line, NULL));
+    return unit_run(unit_suite(
+        "plan compile", test_hash_is_stable, test_hash_tells, test_lease_is_not_hashed, test_project_limits_are_smaller,
+        test_rw_volume_needs_mapped_ids, test_ids_are_mapped_by_the_source, test_nothing_granted_is_not_mounted,
+        test_protected_both_ways, test_protected_by_a_submount, test_names_from_outside_stay_on_their_line, NULL));
 }
