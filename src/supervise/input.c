@@ -27,10 +27,8 @@ static const char *refused_kind(int flags, mode_t mode)
         return "a directory";
     if (flags & O_PATH)
         return "a path descriptor (O_PATH)";
-    if (S_ISSOCK(mode))
-        return "a socket";
     if ((mode & S_IFMT) == 0)
-        return "neither a file nor a pipe nor a terminal";
+        return "neither a file nor a pipe nor a terminal nor a socket";
     return NULL;
 }
 
@@ -39,7 +37,7 @@ static void take_source(struct tc_input *input, const struct stat *status)
 {
     bool master = S_ISCHR(status->st_mode) && status->st_rdev == makedev(5, 2);
 
-    input->from_polled = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode);
+    input->from_polled = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode) || S_ISSOCK(status->st_mode);
     if (S_ISFIFO(status->st_mode) || (S_ISCHR(status->st_mode) && isatty(STDIN_FILENO) && !master)) {
         input->from = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (input->from >= 0)
