@@ -88,6 +88,14 @@ static const char *why_not_readable(int fd, bool asked)
     return NULL;
 }
 
+/* nohup(1) leaves a stdin that is open for writing only: there is nothing to inherit. */
+static bool opened_for_writing_only(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) == O_WRONLY;
+}
+
 int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
 {
     struct tc_request *request = &call->request;
@@ -96,7 +104,9 @@ int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
     const char *why;
 
     if (!asked)
-        request->stdin_mode = call->json || consumed || isatty(STDIN_FILENO) ? TC_STDIN_NONE : TC_STDIN_INHERIT;
+        request->stdin_mode = call->json || consumed || isatty(STDIN_FILENO) || opened_for_writing_only(STDIN_FILENO)
+                                  ? TC_STDIN_NONE
+                                  : TC_STDIN_INHERIT;
     if (request->stdin_mode != TC_STDIN_INHERIT)
         return 0;
     why = consumed ? "the request was read from it" : why_not_readable(STDIN_FILENO, asked);

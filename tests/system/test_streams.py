@@ -2,6 +2,7 @@
 """Streams: byte-exact both ways, apart, and never more than asked for."""
 
 import os
+import socket
 import subprocess
 
 import pytest
@@ -113,3 +114,18 @@ def test_streams_may_be_reopened_by_name(cell):
 def test_no_stream_leads_to_another_cell(cell):
     done = cell.run("sh", "-c", "cat /proc/self/fd/1 <&- & sleep 0.1; echo x")
     assert done.status == 0
+
+
+def test_a_stdin_for_writing_only_is_empty(cell):
+    """As nohup(1) leaves it."""
+    with open(os.devnull, "wb") as null:
+        assert cell.plain("wc", "-c", stdin=null).succeeded().text == "0\n"
+
+
+def test_a_socket_is_read_by_default(cell):
+    """As Node.js and ssh start their children."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b"text")
+        ours.shutdown(socket.SHUT_WR)
+        assert cell.plain("cat", stdin=theirs).succeeded().text == "text"
