@@ -40,14 +40,16 @@ static int move_up(int fd)
 static int begin(struct tc_child *child, struct tc_error *err)
 {
     const struct tc_launch *launch = child->launch;
+    int report;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return tc_error_set(err, -errno, "set the death signal");
-    child->report = move_up(launch->report[1]);
+    report = move_up(launch->report[1]);
     child->control = move_up(launch->control[1]);
     child->image = move_up(launch->image);
-    if (child->report < 0 || child->control < 0 || child->image < 0)
+    if (report < 0 || child->control < 0 || child->image < 0)
         return tc_error_set(err, -EMFILE, "hold descriptors for the launch");
+    child->report = report;
     /* The parent's ends: while this process held them it could not see the parent go. */
     close(launch->control[0]);
     close(launch->report[0]);
