@@ -132,6 +132,12 @@ void tc_stream_watch(struct tc_call *call, enum tc_stream_index index);
 void tc_stream_close(struct tc_call *call, enum tc_stream_index index);
 
 /* event.c */
+
+#define TC_LABEL_BYTES 8192u /* in all labels: escaped, they still fit into the line of an event */
+
+/** Bytes in all labels of a plan (NULL: none). Labels beyond TC_LABEL_BYTES are left out of events. */
+size_t tc_event_label_bytes(const struct tc_plan *plan);
+
 void tc_event_start(struct tc_call *call);
 
 /** Write output as one or more events. The room was made sure of: tc_event_budget(). */

@@ -118,10 +118,21 @@ void tc_event_output(struct tc_call *call, enum tc_stream_index index, const cha
     }
 }
 
+size_t tc_event_label_bytes(const struct tc_plan *plan)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; plan != NULL && i < plan->label_count; i++)
+        bytes += strlen(plan->labels[i].name) + strlen(plan->labels[i].value);
+    return bytes;
+}
+
 static void emit_labels(struct tc_emit *emit, const struct tc_plan *plan)
 {
+    size_t count = plan != NULL && tc_event_label_bytes(plan) <= TC_LABEL_BYTES ? plan->label_count : 0;
+
     tc_emit_object(emit, "label");
-    for (size_t i = 0; plan != NULL && i < plan->label_count; i++)
+    for (size_t i = 0; i < count; i++)
         tc_emit_string(emit, plan->labels[i].name, plan->labels[i].value);
     tc_emit_object_end(emit);
 }

@@ -245,16 +245,27 @@ static uint64_t limit_value(const struct tc_call *call, enum tc_limit limit)
     return value;
 }
 
+/* As it is given on the command line. */
+static void append_duration(struct tc_buf *out, uint64_t ms)
+{
+    if (ms % 1000 == 0)
+        tc_buf_printf(out, "%" PRIu64 "s", ms / 1000);
+    else
+        tc_buf_printf(out, "%" PRIu64 "ms", ms);
+}
+
 static void limit_message(const struct tc_call *call, struct tc_buf *out)
 {
     switch (call->result->outcome) {
     case TC_OUTCOME_TIMEOUT:
-        tc_buf_printf(out, "toolcell: timeout: the command ran longer than %" PRIu64 " ms\n",
-                      limit_value(call, TC_LIMIT_WALL));
+        tc_buf_string(out, "toolcell: timeout: the command ran longer than ");
+        append_duration(out, limit_value(call, TC_LIMIT_WALL));
+        tc_buf_char(out, '\n');
         break;
     case TC_OUTCOME_CPU_LIMIT:
-        tc_buf_printf(out, "toolcell: cpu_limit: the command used more than %" PRIu64 " ms of CPU time\n",
-                      limit_value(call, TC_LIMIT_CPU_TIME));
+        tc_buf_string(out, "toolcell: cpu_limit: the command used more CPU time than ");
+        append_duration(out, limit_value(call, TC_LIMIT_CPU_TIME));
+        tc_buf_char(out, '\n');
         break;
     case TC_OUTCOME_OOM:
         tc_buf_printf(out, "toolcell: oom: the command needed more than %" PRIu64 " bytes of memory\n",

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "supervise/call.h"
 
-#define READER_MS 10000u   /* how long a slow reader of a mere report is waited for */
-#define LABEL_BYTES 16384u /* in all labels, so that every event fits into its line */
+#define READER_MS 10000u /* how long a slow reader of a mere report is waited for */
 
 /* The command's ends of its streams. */
 struct streams {
@@ -139,13 +138,11 @@ static void close_call(struct tc_call *call)
 
 static int check_labels(const struct tc_plan *plan, struct tc_error *err)
 {
-    size_t bytes = 0;
+    size_t bytes = tc_event_label_bytes(plan);
 
-    for (size_t i = 0; i < plan->label_count; i++)
-        bytes += strlen(plan->labels[i].name) + strlen(plan->labels[i].value);
-    if (bytes <= LABEL_BYTES)
+    if (bytes <= TC_LABEL_BYTES)
         return 0;
-    return tc_error_plain(err, -E2BIG, "label: %zu bytes in all, at most %u are carried", bytes, LABEL_BYTES);
+    return tc_error_plain(err, -E2BIG, "label: %zu bytes in all, at most %u are carried", bytes, TC_LABEL_BYTES);
 }
 
 static int watch_cell(struct tc_call *call, struct tc_error *err)
@@ -177,6 +174,9 @@ static int start_command(struct tc_call *call, const struct streams *streams, st
     tc_call_signals(call);
     if (call->phase != TC_PHASE_BOOT)
         return 0;
+    code = tc_call_look_at_cpu(call);
+    if (code < 0)
+        return tc_error_set(err, code, "cpu_time: read the CPU time of the cell from /proc");
     code = tc_cell_exec(&call->cell, call->plan, streams->in, streams->out, streams->error, err);
     if (code < 0)
         return code;
@@ -185,9 +185,6 @@ static int start_command(struct tc_call *call, const struct streams *streams, st
     if (tc_call_limit(call, TC_LIMIT_WALL, &wall_ms))
         tc_timers_set(&call->timers, TC_TIMER_WALL, wall_ms);
     tc_input_pump(call);
-    code = tc_call_look_at_cpu(call);
-    if (code < 0 && code != -ENOENT && code != -ESRCH)
-        return tc_error_set(err, code, "cpu_time: read the CPU time of the cell from /proc");
     return 0;
 }
 

@@ -168,7 +168,7 @@ START_TEST(test_wall_limit)
         ck_assert_int_eq(call.status, 124);
         ck_assert_int_eq(call.result.signal, 0);
         ck_assert_uint_ge(call.took_ms, 300);
-        ck_assert_str_eq(call.err_text.data, "toolcell: timeout: the command ran longer than 300 ms\n");
+        ck_assert_str_eq(call.err_text.data, "toolcell: timeout: the command ran longer than 300ms\n");
         call_free(&call);
     }
 }
@@ -340,9 +340,24 @@ START_TEST(test_labels_that_do_not_fit)
     call_shell(&call, "echo ran");
     call.plan.labels = &label;
     call.plan.label_count = 1;
+    call_json(&call);
     call_run(&call);
     ck_assert_int_eq(call.status, 125);
-    ck_assert_uint_eq(call.out_text.length, 0);
+    ck_assert_uint_eq(call_count(&call, "result"), 1);
+    ck_assert_uint_eq(call_count(&call, "stdout"), 0);
+    call_free(&call);
+
+    /* The widest that are carried. */
+    memset(value, 1, sizeof value);
+    value[8191] = '\0';
+    call_shell(&call, "exit 0");
+    call.plan.labels = &label;
+    call.plan.label_count = 1;
+    call_json(&call);
+    call_run(&call);
+    ck_assert_int_eq(call.status, 0);
+    ck_assert_uint_eq(call_count(&call, "start"), 1);
+    ck_assert_uint_eq(call_count(&call, "result"), 1);
     call_free(&call);
 }
 END_TEST
