@@ -4,7 +4,7 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint tools gcc unit man system clang tidy cppcheck valgrind sanitize fuzz)
+parts=(lint tools gcc unit man system escape clang tidy cppcheck valgrind sanitize fuzz)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
     [tools]="tests of the lint and of what counts tests"
@@ -12,6 +12,7 @@ declare -A part_about=(
     [unit]="unit, filter, golden and fuzz-corpus tests"
     [man]="man pages build and pass mandoc's lint"
     [system]="system suite, as an ordinary user and, where we are root, as root too"
+    [escape]="escape suite: what hostile code tries, each attempt with a control that must succeed"
     [clang]="build with clang, warnings as errors, and its unit tests"
     [tidy]="clang-tidy"
     [cppcheck]="cppcheck"
@@ -125,6 +126,12 @@ part_system()
         [ "$TOOLCELL_MUST_WORK" != 1 ] || return 1
     fi
     system_suite system build-gcc/toolcell tests/system
+}
+
+part_escape()
+{
+    part_gcc
+    system_suite escape build-gcc/toolcell tests/escape
 }
 
 part_clang()
