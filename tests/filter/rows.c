@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -57,6 +58,11 @@ const struct row rows[] = {
     {"mknodat", {3, 0, S_IFCHR | 0600}, EPERM},
     {"mknodat", {3, 0, S_IFBLK | 0600}, EPERM},
     {"mknodat", {3, 0, S_IFREG | 02600}, EPERM},
+    {"renameat2", {3, 0, 3, 0, 0}, ALLOWED},
+    {"renameat2", {3, 0, 3, 0, RENAME_NOREPLACE}, ALLOWED},
+    {"renameat2", {3, 0, 3, 0, RENAME_EXCHANGE}, ALLOWED},
+    {"renameat2", {3, 0, 3, 0, RENAME_WHITEOUT}, EPERM},
+    {"renameat2", {3, 0, 3, 0, RENAME_NOREPLACE | RENAME_WHITEOUT}, EPERM},
 
     /* sockets */
     {"socket", {AF_UNIX, SOCK_STREAM}, ALLOWED},

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -114,6 +115,7 @@ static const struct filter_rule device_rules[] = {
     WHEN("mknod", EQUAL(1, S_IFMT, S_IFBLK)),
     WHEN("mknodat", EQUAL(2, S_IFMT, S_IFCHR)),
     WHEN("mknodat", EQUAL(2, S_IFMT, S_IFBLK)),
+    WHEN("renameat2", ANY(4, RENAME_WHITEOUT)),
 };
 
 static const uint32_t unix_types[] = {SOCK_STREAM, SOCK_SEQPACKET};
