@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "init/block.h"
 #include "kernel/clone.h"
@@ -49,6 +50,27 @@ static long set_streams(const int given[3])
             return fd;
     }
     return tc_raw3(__NR_close_range, 3, ~0U, 0);
+}
+
+#define NULL_DEVICE (1 << 8 | 3) /* Documentation/admin-guide/devices.txt; makedev() is a function of the C library */
+
+/*
+ * An empty stdin is the host's /dev/null, on the host's mount: its times could be set through it, and it cannot be
+ * opened again as /dev/stdin. The cell's own takes its place.
+ */
+static long replace_null(void)
+{
+    struct stat status; /* the kernel's on the architectures there are (x86-64, aarch64) */
+    long fd = tc_raw2(__NR_fstat, 0, &status);
+
+    if (fd < 0)
+        return fd;
+    if ((status.st_mode & S_IFMT) != S_IFCHR || status.st_rdev != NULL_DEVICE)
+        return 0;
+    fd = tc_raw4(__NR_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd;
+    return tc_raw3(__NR_dup3, fd, 0, 0);
 }
 
 /* A limit above what the caller of toolcell has itself cannot be had; then the caller's holds. */
@@ -113,6 +135,8 @@ static int run(void *argument)
     const struct tc_exec_block *block = job->block;
     long r = set_streams(job->streams);
 
+    if (r >= 0)
+        r = replace_null();
     if (r < 0)
         return fail(job, TC_INIT_STEP_BLOCK, r);
     tc_raw0(__NR_setsid);
