@@ -111,10 +111,8 @@ static const struct filter_rule set_id_rules[] = {
 };
 
 static const struct filter_rule device_rules[] = {
-    WHEN("mknod", EQUAL(1, S_IFMT, S_IFCHR)),
-    WHEN("mknod", EQUAL(1, S_IFMT, S_IFBLK)),
-    WHEN("mknodat", EQUAL(2, S_IFMT, S_IFCHR)),
-    WHEN("mknodat", EQUAL(2, S_IFMT, S_IFBLK)),
+    WHEN("mknod", EQUAL(1, S_IFMT, S_IFCHR)),   WHEN("mknod", EQUAL(1, S_IFMT, S_IFBLK)),
+    WHEN("mknodat", EQUAL(2, S_IFMT, S_IFCHR)), WHEN("mknodat", EQUAL(2, S_IFMT, S_IFBLK)),
     WHEN("renameat2", ANY(4, RENAME_WHITEOUT)),
 };
 
