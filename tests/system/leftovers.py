@@ -28,7 +28,16 @@ def _stat(pid):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
+    if fields[0] == "Z" and _threads(pid) > 1:  # its first thread ended, it did not
+        return int(fields[1]), "S"
     return int(fields[1]), fields[0]
+
+
+def _threads(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def descendants(root):
