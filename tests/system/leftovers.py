@@ -82,7 +82,8 @@ def _mounts():
 
 
 def _cgroups():
-    return {str(path): path for path in Path("/sys/fs/cgroup").glob("**/") if path.is_dir()}
+    # os.walk passes over what other programs remove meanwhile.
+    return {path: path for path, _, _ in os.walk("/sys/fs/cgroup")}
 
 
 def _files(place, alone, uids):
