@@ -262,12 +262,19 @@ static void print_enforcement(const struct tc_plan *plan, struct tc_buf *out)
     out->failed = out->failed || tc_buf_failed(&operations);
 }
 
+static void print_loss(struct tc_buf *out, const char *name, const char *text)
+{
+    tc_buf_printf(out, "  %-12s", name);
+    put_escaped(out, text);
+    tc_buf_char(out, '\n');
+}
+
 static void print_losses(const struct tc_plan *plan, struct tc_buf *out)
 {
     if (plan->degraded_count > 0)
         tc_buf_string(out, "\ndegraded\n");
     for (size_t i = 0; i < plan->degraded_count; i++)
-        tc_buf_printf(out, "  %-12s%s\n", plan->degraded[i].name, plan->degraded[i].reason);
+        print_loss(out, plan->degraded[i].name, plan->degraded[i].reason);
     if (plan->refusal_count > 0)
         tc_buf_string(out, "\nrefused\n");
     for (size_t i = 0; i < plan->refusal_count; i++) {
@@ -275,7 +282,7 @@ static void print_losses(const struct tc_plan *plan, struct tc_buf *out)
         put_escaped(out, plan->refusals[i].message);
         tc_buf_char(out, '\n');
         if (plan->refusals[i].hint != NULL)
-            tc_buf_printf(out, "    hint: %s\n", plan->refusals[i].hint);
+            print_loss(out, "  hint:", plan->refusals[i].hint);
     }
 }
 
