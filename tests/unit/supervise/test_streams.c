@@ -310,6 +310,41 @@ START_TEST(test_a_reader_that_never_reads_is_left_behind)
 }
 END_TEST
 
+static int first_child(int pid)
+{
+    char path[64];
+    FILE *file;
+    int child = -1;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    file = fopen(path, "re");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%d", &child), 1);
+    fclose(file);
+    return child;
+}
+
+START_TEST(test_a_write_end_that_left_the_cell)
+{
+    struct call call;
+    char path[64];
+    int fd;
+
+    call_shell(&call, "echo up; sleep 0.3; echo end");
+    call_start(&call);
+    call_await(&call, "up");
+    snprintf(path, sizeof path, "/proc/%d/fd/1", first_child(first_child(call.pid)));
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    call_finish(&call);
+    close(fd);
+    ck_assert_int_eq(call.status, 0);
+    ck_assert_str_eq(call.out_text.data, "up\nend\n");
+    ck_assert_uint_lt(call.took_ms, 8000);
+    call_free(&call);
+}
+END_TEST
+
 START_TEST(test_output_limit)
 {
     tc_auto_buf decoded = {0};
@@ -350,10 +385,10 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("streams", test_passes_bytes_through, test_bytes_in_events, test_text_in_events,
-                               test_the_widest_text_keeps_to_the_line, test_a_character_that_never_ends,
-                               test_a_slow_reader_holds_the_command_back, test_a_reader_that_goes_away,
-                               test_keep_going_without_a_reader, test_a_full_disk, test_closed_descriptors,
-                               test_both_streams_on_one_pipe, test_flags_of_the_caller_stay,
-                               test_a_reader_that_never_reads_is_left_behind, test_output_limit, NULL));
+    return unit_run(unit_suite(
+        "streams", test_passes_bytes_through, test_bytes_in_events, test_text_in_events,
+        test_the_widest_text_keeps_to_the_line, test_a_character_that_never_ends,
+        test_a_slow_reader_holds_the_command_back, test_a_reader_that_goes_away, test_keep_going_without_a_reader,
+        test_a_full_disk, test_closed_descriptors, test_both_streams_on_one_pipe, test_flags_of_the_caller_stay,
+        test_a_reader_that_never_reads_is_left_behind, test_a_write_end_that_left_the_cell, test_output_limit, NULL));
 }
