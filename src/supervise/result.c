@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "supervise/call.h"
 
+#define NAME_SHOWN 300
+
 static const char *const outcome_names[] = {
     [TC_OUTCOME_EXITED] = "exited",
     [TC_OUTCOME_SIGNALED] = "signaled",
@@ -80,6 +82,12 @@ bool tc_result_exited(struct tc_call *call, const struct tc_init_reply *reply)
     return true;
 }
 
+/* How much of a program's name a message shows: whole characters, so that the reason still fits. */
+static int shown(const char *name)
+{
+    return (int)tc_utf8_complete(name, strnlen(name, NAME_SHOWN));
+}
+
 /* The program could not be executed: the words a shell has for it, and its exit status. */
 static void exec_failed(struct tc_call *call, int error)
 {
@@ -88,11 +96,11 @@ static void exec_failed(struct tc_call *call, int error)
 
     result->exit_code = error == ENOENT || error == ENOTDIR ? 127 : 126;
     if (result->exit_code == 126)
-        tc_error_set(&result->error, -error, "%s", name);
+        tc_error_set(&result->error, -error, "%.*s", shown(name), name);
     else if (call->plan->program != NULL)
-        tc_error_plain(&result->error, -error, "%s: the interpreter it names was not found", name);
+        tc_error_plain(&result->error, -error, "%.*s: the interpreter it names was not found", shown(name), name);
     else
-        tc_error_plain(&result->error, -error, "%s: not found", name);
+        tc_error_plain(&result->error, -error, "%.*s: not found", shown(name), name);
     tc_error_stage(&result->error, "exec");
     tc_call_decide(call, TC_OUTCOME_EXITED);
 }
@@ -109,10 +117,10 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
             exec_failed(call, code);
             return;
         }
-        tc_error_set(&error, -code, "start %s", call->plan->argv[0]);
+        tc_error_set(&error, -code, "start %.*s", shown(call->plan->argv[0]), call->plan->argv[0]);
         break;
     case TC_INIT_STEP_CWD:
-        tc_error_set(&error, -code, "working directory %s", call->plan->cwd);
+        tc_error_set(&error, -code, "working directory %.*s", shown(call->plan->cwd), call->plan->cwd);
         break;
     case TC_INIT_STEP_LIMITS:
         tc_error_set(&error, -code, "set the limits of the command");

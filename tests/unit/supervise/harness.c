@@ -91,6 +91,8 @@ static void supervise(struct call *call, int out, int err, int report)
     take_stream(call->stderr_fd, err, 2);
     close_range(3, (unsigned)report - 1, 0);
     close_range((unsigned)report + 1, ~0U, 0);
+    if (call->open_files > 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){call->open_files, call->open_files});
     if (call->ignore)
         inherit_strange_signals();
     call->report.started_ms = tc_clock_ms();

@@ -21,11 +21,12 @@ struct call {
     const char *argv[12];
     struct tc_plan plan;
     struct tc_report report;
-    int stdin_fd;    /* becomes descriptor 0; -1: /dev/null */
-    int stdout_fd;   /* becomes descriptor 1 instead of the collecting pipe; -1: collect; -2: closed */
-    int stderr_fd;   /* likewise */
-    bool ignore;     /* start with SIGCHLD, SIGPIPE and SIGTERM ignored and everything blocked */
-    bool no_command; /* tc_supervise_report() instead */
+    int stdin_fd;        /* becomes descriptor 0; -1: /dev/null */
+    int stdout_fd;       /* becomes descriptor 1 instead of the collecting pipe; -1: collect; -2: closed */
+    int stderr_fd;       /* likewise */
+    bool ignore;         /* start with SIGCHLD, SIGPIPE and SIGTERM ignored and everything blocked */
+    unsigned open_files; /* limit of open files, 0: as it is */
+    bool no_command;     /* tc_supervise_report() instead */
 
     /* after it */
     pid_t pid;

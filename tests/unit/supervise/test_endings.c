@@ -376,11 +376,32 @@ START_TEST(test_bad_events_descriptor)
 }
 END_TEST
 
+START_TEST(test_few_open_files)
+{
+    bool ran = false;
+
+    for (unsigned files = 3; !ran && files < 60; files++) {
+        struct call call;
+
+        call_shell(&call, "echo ran");
+        call.open_files = files;
+        call_run(&call);
+        ran = call.status == 0;
+        ck_assert_int_eq(call.status, ran ? 0 : 125);
+        ck_assert_uint_eq(call.out_text.length, ran ? 4 : 0);
+        if (!ran && call.err_text.length > 0)
+            ck_assert_ptr_nonnull(strstr(call.err_text.data, "Too many open files"));
+        call_free(&call);
+    }
+    ck_assert(ran);
+}
+END_TEST
+
 int main(void)
 {
     return unit_run(unit_suite("endings", test_exit_statuses, test_signals_of_limits, test_commands_that_do_not_start,
                                test_faults_of_the_cell, test_wall_limit, test_cpu_limit, test_leftover_processes,
                                test_signals_cancel, test_a_command_that_ignores_signals, test_strange_signals_inherited,
                                test_interrupted_without_end, test_report_without_a_cell, test_labels_that_do_not_fit,
-                               test_bad_events_descriptor, NULL));
+                               test_bad_events_descriptor, test_few_open_files, NULL));
 }
