@@ -5,6 +5,7 @@ import os
 
 import pytest
 from attempts import outside
+from harness import as_root, as_user
 
 
 @pytest.fixture
@@ -73,3 +74,39 @@ def test_chdir_out_of_a_removed_directory(cell):
         print(sorted(os.listdir("/")) == sorted(os.listdir("/proc/self/root")), os.path.exists("/root"))
     """
     assert cell.python(code).succeeded().text == "True False\n"
+
+
+@pytest.mark.parametrize("held", ["hold", "chdir"])
+def test_a_directory_that_the_host_moves_out_of_the_workspace(cell, held):
+    """Whoever sits in it does not climb into the host: the kernel wants a way back to the mount's root."""
+    cell.write("inside/deep/file", "x")
+    place = cell.directory("elsewhere")
+    cell.write("secret", "top", where=place)
+    agent = cell.agent()
+    handle = agent.hold("inside/deep") if held == "hold" else agent.chdir("inside/deep")
+    up = (lambda path: agent.refuses("list_at", handle, path)) if held == "hold" else (lambda path: agent.refuses("list", path))
+    assert up("..") is None, "the control: upwards it goes while the directory is inside"
+    os.rename(cell.workspace / "inside", place / "inside")
+    assert [up(path) for path in ("..", "../..", "../../..")] == ["ENOENT"] * 3
+    agent.finish()
+
+
+@as_root
+def test_groups_of_the_caller_are_dropped(cell):
+    """An ordinary user's stay, since the kernel lets nobody drop them without privilege; root's and root's own do not."""
+    script = "grep ^Groups /proc/self/status"
+    done = cell.run("sh", "-c", script, extra_groups=[4, 24, 999])
+    assert done.succeeded().text.split() == ["Groups:"]
+    assert outside(cell, "sh", "-c", script, extra_groups=[4, 24, 999]).stdout.split() == [b"Groups:", b"4", b"24", b"999"]
+
+
+@as_root
+@pytest.mark.parametrize("user", ["0", "0:0", "0:1000", "1000:0", "00", "-1", "4294967295", "4294967296", "0x0", "root", "1000:"])
+def test_no_cell_runs_as_host_root(cell, user):
+    cell.refused(cell.plain("true", options=["--user", user]), "--user")
+
+
+@as_user
+def test_only_root_chooses_the_user(cell):
+    for user in ("0", str(cell.identity.uid), "1000"):
+        cell.refused(cell.plain("true", options=["--user", user]), "--user")

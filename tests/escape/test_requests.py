@@ -186,3 +186,55 @@ def test_directories_that_others_may_write(cell):
         done = cell.plain("true", policy=None, options=["-p", "evil", "--allow-degraded=mediation"], env={variable: str(shared)})
         assert done.status == 125, variable
     assert sorted(path.name for path in shared.rglob("*") if path.is_file()) == ["evil.json", "evil.json"]
+
+
+POISON = ["foreign directory", "link", "foreign file", "fifo", "cut", "garbage"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs files of another user")
+@pytest.mark.parametrize("poison", POISON)
+def test_a_poisoned_cache(cell, poison):
+    """An entry of a ruleset that allows, under the name of one that denies, by somebody who may not say so."""
+    allow = cell.policy([{"pattern": "**", "operations": "all", "effect": "allow"}])
+    deny = cell.policy([{"pattern": "**", "operations": "execute", "effect": "deny"}])
+    cache = cell.directory("cache", mode=0o700)
+    env = {"XDG_CACHE_HOME": str(cache)}
+    directory = cache / "toolcell"
+
+    def entries():
+        return set(directory.glob("*")) if directory.is_dir() else set()
+
+    assert cell.plain("true", policy=allow, env=env).status == 0
+    allowed = entries()
+    assert cell.plain("true", policy=deny, env=env).status == 126
+    denied = entries() - allowed
+    assert denied or cell.identity.uid == 0, "root's cache has a place of its own"
+    for name in denied:
+        _poison(poison, cell.identity, name, next(iter(allowed)).read_bytes())
+    done = cell.plain("true", policy=deny, env=env)
+    assert done.status == 126 and done.seconds < 5
+
+
+def _poison(poison, identity, name, content):
+    other = 4242 if identity.uid == 0 else 0
+    name.unlink()
+    if poison == "fifo":
+        os.mkfifo(name, 0o600)
+    elif poison == "cut":
+        name.write_bytes(content[:100])
+    elif poison == "garbage":
+        name.write_bytes(os.urandom(1000))
+    else:
+        name.write_bytes(content)
+    identity.own(name)
+    if poison == "foreign file":
+        os.chown(name, other, other)
+        name.chmod(0o666)
+    elif poison == "foreign directory":
+        name.parent.chmod(0o777)
+        os.chown(name.parent, other, other)
+    elif poison == "link":
+        kept = name.parent.with_name("kept")
+        name.parent.rename(kept)
+        os.chown(kept, other, other)
+        os.symlink(kept, name.parent)
