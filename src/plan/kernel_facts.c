@@ -55,6 +55,10 @@ bool tc_kernel_idmappable(const struct tc_fact_path *path)
         return true;
     file = tc_openat2(AT_FDCWD, path->canonical, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     tree = file < 0 ? TC_NO_FD : tc_mount_copy(file);
-    mapping = tree < 0 ? TC_NO_FD : tc_userns_new(&one, 1, &one, 1);
-    return mapping >= 0 && tc_mount_change(tree, MOUNT_ATTR_IDMAP, true, mapping) == 0;
+    if (tree < 0)
+        return false;
+    mapping = tc_userns_new(&one, 1, &one, 1);
+    /* Without user namespaces nothing can be known of the file system, and the launch fails for that reason, by name.
+     */
+    return mapping < 0 || tc_mount_change(tree, MOUNT_ATTR_IDMAP, true, mapping) == 0;
 }
