@@ -47,10 +47,27 @@ int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, s
     return code < 0 ? tc_error_stage(err, "policy") : 0;
 }
 
+/* The files the rules come from: a cell that could write one would decide over the next. */
+static const char *const *policy_files(const struct tc_invocation *call, const struct tc_prepared *prepared)
+{
+    size_t count = 0;
+    const char **files = tc_arena_array(call->request.arena, prepared->rules->file_count + 2, sizeof(*files));
+
+    if (files == NULL)
+        return NULL;
+    if (prepared->policy_path != NULL)
+        files[count++] = prepared->policy_path;
+    for (size_t i = 0; i < prepared->rules->file_count; i++)
+        files[count++] = prepared->rules->files[i];
+    return files;
+}
+
 int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
 {
-    const char *const protect[] = {prepared->policy_path, NULL};
+    const char *const *protect = policy_files(call, prepared);
 
+    if (protect == NULL)
+        return tc_error_set(err, -ENOMEM, "policy");
     if (tc_facts_gather(prepared->rules, &call->request, protect, &prepared->facts, err) < 0)
         return tc_error_stage(err, "facts");
     return 0;

@@ -169,6 +169,17 @@ static void get_commands(struct reader *in, struct tc_ruleset *rules)
     rules->command_count = count;
 }
 
+static const char *const *get_names(struct reader *in, size_t *ret_count)
+{
+    uint32_t count = get_word(in);
+    const char **names = get_array(in, count, sizeof(*names), sizeof(uint32_t));
+
+    for (uint32_t i = 0; in->error == 0 && i < count; i++)
+        names[i] = get_text(in);
+    *ret_count = count;
+    return names;
+}
+
 static void get_settings(struct reader *in, struct tc_ruleset *rules)
 {
     rules->limits.set = get_below(in, 1u << TC_LIMIT_COUNT);
@@ -187,12 +198,7 @@ static void get_settings(struct reader *in, struct tc_ruleset *rules)
     rules->environment = settings;
     rules->environment_count = count;
 
-    count = get_word(in);
-    const char **pass = get_array(in, count, sizeof(*pass), sizeof(uint32_t));
-    for (uint32_t i = 0; in->error == 0 && i < count; i++)
-        pass[i] = get_text(in);
-    rules->pass = pass;
-    rules->pass_count = count;
+    rules->pass = get_names(in, &rules->pass_count);
 }
 
 /* One ruleset of the canonical part; *more tells that a project's follows. */
@@ -222,6 +228,7 @@ static void get_origins(struct reader *in, struct tc_ruleset *rules)
     const char *last = NULL;
 
     rules->name = get_text(in);
+    rules->files = get_names(in, &rules->file_count);
     for (size_t i = 0; in->error == 0 && i < rules->rule_count; i++) {
         array[i].source = get_source(in, &last);
         array[i].section = get_string(in);

@@ -120,6 +120,9 @@ static void put_origins(const struct tc_ruleset *rules, struct tc_buf *out)
     const char *last = NULL;
 
     put_string(out, rules->name);
+    put_word(out, (uint32_t)rules->file_count);
+    for (size_t i = 0; i < rules->file_count; i++)
+        put_string(out, rules->files[i]);
     for (size_t i = 0; i < rules->rule_count; i++) {
         put_source(out, rules->rules[i].source, &last);
         put_string(out, rules->rules[i].section);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define TC_IMAGE_MAGIC "TCRS"
-#define TC_IMAGE_VERSION 1u /* changes with the layout and with the meaning of anything in it */
+#define TC_IMAGE_VERSION 2u /* changes with the layout and with the meaning of anything in it */
 #define TC_IMAGE_DIGITS 64
 #define TC_IMAGE_HASHES (4 * sizeof(uint32_t)) /* where the two hashes begin */
 #define TC_IMAGE_HEADER (TC_IMAGE_HASHES + 2 * TC_IMAGE_DIGITS)

@@ -201,6 +201,8 @@ static int extend_file(struct loader *loader, const struct tc_json *json, const 
                          &at, err);
     if (r != 0)
         return r < 0 ? r : 0;
+    if (tc_parts_file(&loader->parts, inner.name) < 0)
+        return tc_no_memory(err);
     r = load_file(loader, fd, reference, &inner, err);
     loader->sources[at].open = false;
     return r;

@@ -71,19 +71,30 @@ int tc_parts_setting(struct tc_parts *parts, const char *name, const char *value
     return 0;
 }
 
-int tc_parts_pass(struct tc_parts *parts, const char *name)
+/* A list of strings in which each stands once. */
+static int add_name(struct tc_arena *arena, const char ***names, size_t *count, size_t *capacity, const char *name)
 {
-    for (size_t i = 0; i < parts->pass_count; i++) {
-        if (strcmp(parts->pass[i], name) == 0)
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp((*names)[i], name) == 0)
             return 0;
     }
 
-    const char **pass = grow(parts->arena, parts->pass, parts->pass_count, &parts->pass_capacity, sizeof(*parts->pass));
-    if (pass == NULL)
+    const char **grown = grow(arena, *names, *count, capacity, sizeof(**names));
+    if (grown == NULL)
         return -ENOMEM;
-    parts->pass = pass;
-    pass[parts->pass_count++] = name;
+    *names = grown;
+    grown[(*count)++] = name;
     return 0;
+}
+
+int tc_parts_pass(struct tc_parts *parts, const char *name)
+{
+    return add_name(parts->arena, &parts->pass, &parts->pass_count, &parts->pass_capacity, name);
+}
+
+int tc_parts_file(struct tc_parts *parts, const char *name)
+{
+    return add_name(parts->arena, &parts->files, &parts->file_count, &parts->file_capacity, name);
 }
 
 void tc_parts_limit(struct tc_parts *parts, enum tc_limit limit, uint64_t value)
@@ -197,6 +208,8 @@ int tc_parts_finish(struct tc_parts *parts, const char *name, struct tc_ruleset 
         .pass = parts->pass,
         .pass_count = parts->pass_count,
         .pass_given = parts->pass_given,
+        .files = parts->files,
+        .file_count = parts->file_count,
         .approval_ms = parts->approval_ms,
     };
     r = tc_ruleset_complete(rules, true);

@@ -26,6 +26,8 @@ struct tc_parts {
     const char **pass;
     size_t pass_count, pass_capacity;
     bool pass_given;
+    const char **files;
+    size_t file_count, file_capacity;
     struct tc_limits limits;
     uint64_t approval_ms;
     bool project; /* reading a project's policy: what could widen is an error */
@@ -37,6 +39,7 @@ int tc_parts_rule(struct tc_parts *parts, const struct tc_rule *rule);
 int tc_parts_command(struct tc_parts *parts, const struct tc_command_rule *command);
 int tc_parts_setting(struct tc_parts *parts, const char *name, const char *value);
 int tc_parts_pass(struct tc_parts *parts, const char *name);
+int tc_parts_file(struct tc_parts *parts, const char *name);
 void tc_parts_limit(struct tc_parts *parts, enum tc_limit limit, uint64_t value);
 
 /** Add a whole ruleset that is extended; its strings are borrowed. 0 or -ENOMEM. */

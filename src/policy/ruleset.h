@@ -115,6 +115,9 @@ struct tc_ruleset {
     size_t environment_count;
     const char *const *pass;
     size_t pass_count;
+    const char *const
+        *files; /* what it extends, as named in messages: relative to the caller's directory, or absolute */
+    size_t file_count;
     bool pass_given;      /* "pass" was there, be it empty; of use in a project's policy only */
     uint64_t approval_ms; /* 0: not given, the default of 60 s holds */
 

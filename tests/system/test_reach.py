@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Out of the cell's reach, and aliases: what would be one file under two names, or in the cell's hands, is refused."""
 
+import json
 import os
 import shutil
 
@@ -65,6 +66,16 @@ def test_the_policy_inside_a_writable_workspace(cell):
     refused(cell, "policy.json", policy=inside, workspace=True)
     done = cell.run("true", policy=inside, workspace=False, options=["-w", f"{cell.workspace}:ro"])
     assert done.status == 0
+
+
+def test_a_policy_that_extends_a_file_inside_a_writable_workspace(cell):
+    """Whoever writes what is extended writes the policy; with the cache in between, too."""
+    cell.write("base.json", json.dumps({"version": 1}))
+    path = cell.policy([{"pattern": "**", "operations": "all", "effect": "allow"}], extends=str(cell.workspace / "base.json"))
+    for _ in range(2):
+        cell.refused(cell.run("touch", "ran", policy=path), "base.json")
+    assert not (cell.workspace / "ran").exists()
+    cell.run("true", policy=path, workspace=False, options=["-w", f"{cell.workspace}:ro"]).succeeded()
 
 
 def test_the_policy_inside_a_writable_workspace_whose_rules_deny_writing_it(cell):

@@ -75,6 +75,9 @@ static void check_same(const struct tc_ruleset *a, const struct tc_ruleset *b)
         check_same_text(a->environment[i].name, b->environment[i].name);
         check_same_text(a->environment[i].value, b->environment[i].value);
     }
+    ck_assert_uint_eq(a->file_count, b->file_count);
+    for (size_t i = 0; i < a->file_count; i++)
+        ck_assert_str_eq(a->files[i], b->files[i]);
     ck_assert_uint_eq(a->pass_count, b->pass_count);
     for (size_t i = 0; i < a->pass_count; i++)
         check_same_text(a->pass[i], b->pass[i]);

@@ -134,6 +134,8 @@ START_TEST(test_merge)
     ck_assert_str_eq(rules->commands[1].argv[0], "base");
     ck_assert_str_eq(rules->commands[2].source, "strict");
     ck_assert_str_eq(strrchr(rules->commands[1].source, '/'), "/merge-base.json");
+    ck_assert_uint_eq(rules->file_count, 1);
+    ck_assert_str_eq(rules->files[0], rules->commands[1].source);
 }
 END_TEST
 
