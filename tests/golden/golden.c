@@ -203,7 +203,7 @@ static void read_facts(struct golden *golden)
         facts->workspace = read_path(golden, &member);
     if (tc_json_member(&golden->facts, "points", &member))
         for (struct tc_json item = {0}; tc_json_next(&member, &item);) {
-            int index = atoi(item.key);
+            unsigned long index = strtoul(item.key, NULL, 10);
             const char *word = get_text(golden, &member, item.key, "directory");
 
             golden->world.points[index] = kind_values[tc_name_index(kinds, TC_COUNT(kinds), word)];
@@ -351,7 +351,7 @@ static bool check_case(const char *path, bool update)
         return true;
     }
     read_file(beside.data, &wanted);
-    if (got.length == wanted.length && memcmp(got.data, wanted.data, got.length) == 0)
+    if (wanted.data != NULL && got.length == wanted.length && memcmp(got.data, wanted.data, got.length) == 0)
         return true;
     print_comment(beside.data, got.data);
     return false;

@@ -53,10 +53,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    char command[128];
-
-    snprintf(command, sizeof(command), "rm -rf '%s'", top);
-    ck_assert_int_eq(system(command), 0);
+    world_remove(top);
     tc_ruleset_free(rules);
     world_free(&world);
 }

@@ -252,10 +252,17 @@ static bool play(uint64_t seed, unsigned *ret_unions)
     return result == 0;
 }
 
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? otherwise : strtoull(text, NULL, 10);
+}
+
 START_TEST(test_floor_is_allowed)
 {
-    unsigned rounds = getenv("FLOOR_ROUNDS") == NULL ? 1500 : (unsigned)strtoul(getenv("FLOOR_ROUNDS"), NULL, 10);
-    uint64_t seed = getenv("FLOOR_SEED") == NULL ? 1 : strtoull(getenv("FLOOR_SEED"), NULL, 10);
+    unsigned rounds = (unsigned)setting("FLOOR_ROUNDS", 1500);
+    uint64_t seed = setting("FLOOR_SEED", 1);
     unsigned compiled = 0, unions = 0;
 
     for (unsigned i = 0; i < rounds; i++)

@@ -2,8 +2,10 @@
 #include "world.h"
 
 #include <err.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -129,6 +131,18 @@ int world_compile(struct world *world, const struct tc_ruleset *rules, enum tc_c
                   struct tc_error *err)
 {
     return tc_plan_compile(rules, &world->request, &world->facts, mode, ret, err);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)walk;
+    return type == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+void world_remove(const char *path)
+{
+    require(nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0, path);
 }
 
 const struct tc_step *world_step(const struct tc_plan *plan, const char *target)

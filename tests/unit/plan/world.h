@@ -44,6 +44,9 @@ struct tc_ruleset *world_keep(struct world *world, const char *text);
 int world_compile(struct world *world, const struct tc_ruleset *rules, enum tc_compile_mode mode, struct tc_plan **ret,
                   struct tc_error *err);
 
+/** Remove a directory and all below it. */
+void world_remove(const char *path);
+
 /** The step at a target, or NULL. */
 const struct tc_step *world_step(const struct tc_plan *plan, const char *target);
 
