@@ -26,6 +26,7 @@ struct tc_invocation {
     struct tc_request request;       /* its arena owns everything here but policy_value */
     const char *policy;              /* -p, or NULL */
     struct tc_ruleset *policy_value; /* a policy written into the request, owned; or NULL */
+    const char *policy_value_path;   /* the request file it was written in, or NULL */
     int policy_fd;                   /* -1: not given */
     bool project_policy;
     const char *request_file; /* --request, or NULL */

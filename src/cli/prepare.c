@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/cleanup.h"
+#include "cli/file.h"
 #include "cli/locate.h"
 
 #define DEFAULT_POLICY "workspace"
@@ -17,7 +18,7 @@ void tc_prepared_free(struct tc_prepared *prepared)
     *prepared = (struct tc_prepared){0};
 }
 
-static int read_policy_fd(int fd, struct tc_ruleset **ret, struct tc_error *err)
+static int read_policy_fd(int fd, struct tc_arena *arena, struct tc_prepared *prepared, struct tc_error *err)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -25,8 +26,10 @@ static int read_policy_fd(int fd, struct tc_ruleset **ret, struct tc_error *err)
         return tc_error_set(err, -errno, "--policy-fd %d", fd);
     if ((flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY)
         return tc_error_plain(err, -EBADF, "--policy-fd %d: not open for reading", fd);
-    if (tc_policy_read_fd(fd, "policy", ret, err) < 0)
+    if (tc_policy_read_fd(fd, "policy", &prepared->rules, err) < 0)
         return tc_error_wrap(err, "--policy-fd %d", fd);
+    if (tc_file_path(fd, arena, &prepared->policy_path) < 0)
+        return tc_error_set(err, -ENOMEM, "--policy-fd %d", fd);
     return 0;
 }
 
@@ -35,13 +38,15 @@ int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, s
     const char *workspace = call->request.workspace.source;
     int code = 0;
 
-    if (call->policy_value != NULL)
+    if (call->policy_value != NULL) {
         prepared->rules = tc_take_ptr(call->policy_value);
-    else if (call->policy_fd >= 0)
-        code = read_policy_fd(call->policy_fd, &prepared->rules, err);
-    else
+        prepared->policy_path = call->policy_value_path;
+    } else if (call->policy_fd >= 0) {
+        code = read_policy_fd(call->policy_fd, call->request.arena, prepared, err);
+    } else {
         code = tc_locate_policy(call->policy != NULL ? call->policy : DEFAULT_POLICY, call->request.arena,
                                 &prepared->rules, &prepared->policy_path, err);
+    }
     if (code == 0 && call->project_policy)
         code = tc_locate_project_policy(workspace != NULL ? workspace : ".", prepared->rules, err);
     return code < 0 ? tc_error_stage(err, "policy") : 0;

@@ -296,5 +296,9 @@ int tc_request_read(struct tc_invocation *call, const char *path, struct tc_erro
     code = tc_file_read(standard ? STDIN_FILENO : opened, TC_REQUEST_MAX_BYTES, &text);
     if (code < 0)
         return tc_error_set(err, code, "--request: read '%.200s'", path);
-    return tc_request_parse(call, text.data != NULL ? text.data : "", text.length, "request", err);
+    code = tc_request_parse(call, text.data != NULL ? text.data : "", text.length, "request", err);
+    if (code == 0 && call->policy_value != NULL &&
+        tc_file_path(standard ? STDIN_FILENO : opened, call->request.arena, &call->policy_value_path) < 0)
+        return tc_error_set(err, -ENOMEM, "request");
+    return code;
 }

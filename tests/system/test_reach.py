@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -76,6 +77,24 @@ def test_a_policy_that_extends_a_file_inside_a_writable_workspace(cell):
         cell.refused(cell.run("touch", "ran", policy=path), "base.json")
     assert not (cell.workspace / "ran").exists()
     cell.run("true", policy=path, workspace=False, options=["-w", f"{cell.workspace}:ro"]).succeeded()
+
+
+@pytest.mark.parametrize("way", ["descriptor", "request", "standard input"])
+def test_a_policy_inside_a_writable_workspace_by_any_way(cell, way):
+    rules = {"version": 1, "rules": [{"pattern": "**", "operations": "all", "effect": "allow"}]}
+    document = rules if way == "descriptor" else {"version": 1, "argv": ["touch", "ran"], "policy": rules}
+
+    def run(directory):
+        with open(cell.write("given.json", json.dumps(document), where=directory), "rb") as file:
+            if way == "descriptor":
+                return cell.run("touch", "ran", policy=None, options=["--policy-fd", file.fileno()], pass_fds=[file.fileno()])
+            name = file.name if way == "request" else "-"
+            return cell.run(policy=None, options=["--request", name], stdin=file if name == "-" else subprocess.DEVNULL)
+
+    cell.refused(run(cell.workspace), "given.json")
+    assert not (cell.workspace / "ran").exists()
+    run(cell.directory("elsewhere")).succeeded()
+    assert (cell.workspace / "ran").exists(), "the control: the same from outside the workspace runs"
 
 
 def test_the_policy_inside_a_writable_workspace_whose_rules_deny_writing_it(cell):
