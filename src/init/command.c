@@ -60,7 +60,7 @@ static long set_streams(const int given[3])
  */
 static long replace_null(void)
 {
-    struct stat status; /* the kernel's on the architectures there are (x86-64, aarch64) */
+    struct stat status = {0}; /* the kernel's on the architectures there are (x86-64, aarch64) */
     long fd = tc_raw2(__NR_fstat, 0, &status);
 
     if (fd < 0)

@@ -74,7 +74,7 @@ static uint64_t microseconds(const struct timeval *time)
 /* All scratch is one file system; only a tmpfs that was asked for can stand in this place, and that is scratch too. */
 static uint32_t scratch_is_full(void)
 {
-    struct statfs scratch;
+    struct statfs scratch = {0};
 
     if (tc_raw2(__NR_statfs, "/dev/shm", &scratch) < 0)
         return 0;
