@@ -150,7 +150,7 @@ part_tidy()
 {
     CC=clang meson_setup build-clang -Dwerror=true -Dtests=enabled
     ninja -C build-clang
-    c_sources | timeout -k 5 600 xargs -P "$(nproc)" -n 1 clang-tidy -quiet -p build-clang --warnings-as-errors='*'
+    c_sources | timeout -k 5 900 xargs -P "$(nproc)" -n 1 clang-tidy -quiet -p build-clang --warnings-as-errors='*'
     say "$(c_sources | wc -l) files"
 }
 
