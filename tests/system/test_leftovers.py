@@ -73,6 +73,31 @@ def test_a_file_is_seen():
     assert any(line.startswith("file") and str(path) in line for line in lines), lines
 
 
+SKIPPING = """
+import pytest
+
+def test_skips():
+    pytest.skip("no such thing here")
+"""
+
+
+def run_nested(base, name, source, **environment):
+    """The real conftest, in a run of its own."""
+    nested = base / name
+    nested.mkdir()
+    for file in ("conftest.py", "harness.py", "agent.py", "leftovers.py"):
+        shutil.copy(HERE / file, nested / file)
+    (nested / "test_nested.py").write_text(source)
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", nested], cwd=nested,
+                          capture_output=True, text=True, timeout=60, env={**os.environ, **environment}).stdout
+
+
+def test_a_skip_is_a_failure_when_all_must_work(base):
+    assert "1 skipped" in run_nested(base, "skipping", SKIPPING, TOOLCELL_MUST_WORK="0")
+    strict = run_nested(base, "strict", SKIPPING, TOOLCELL_MUST_WORK="1")
+    assert "1 failed" in strict and "no such thing here" in strict, strict
+
+
 LEAKY = """
 import os, pathlib, subprocess
 
@@ -90,16 +115,9 @@ def test_leaks_nothing():
 
 
 def test_the_fixture_fails_a_test_that_leaks(base):
-    """The real conftest, in a run of its own, over tests that leave something."""
-    nested = base / "nested"
-    nested.mkdir()
-    for name in ("conftest.py", "harness.py", "agent.py", "leftovers.py"):
-        shutil.copy(HERE / name, nested / name)
-    (nested / "test_leaky.py").write_text(LEAKY)
-    run = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", nested], cwd=nested,
-                         capture_output=True, text=True, timeout=60)
+    output = run_nested(base, "leaky", LEAKY)
     Path("/tmp/toolcell-leak-nested").unlink()
     for pid in leftovers.descendants(os.getpid()):
         os.kill(pid, 9)
-    assert "2 errors" in run.stdout and "3 passed" in run.stdout, run.stdout
-    assert "sleep 20" in run.stdout and "toolcell-leak-nested" in run.stdout, run.stdout
+    assert "2 errors" in output and "3 passed" in output, output
+    assert "sleep 20" in output and "toolcell-leak-nested" in output, output

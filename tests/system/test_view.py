@@ -3,9 +3,12 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
+
+from harness import as_root
 
 SECRETS = ["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/ssh", "/etc/machine-id", "/etc/sudoers", "/etc/sudoers.d",
            "/etc/ssl/private", "/etc/crontab", "/etc/cron.d", "/etc/fstab", "/etc/security",
@@ -71,6 +74,22 @@ def test_no_host_path_in_mountinfo(cell):
             assert not root.startswith(tuple(hidden)), line
             assert root.split("/")[1] not in ("home", "root", "var", "run", "mnt", "srv", "work"), line
     assert any(line.split(" ")[4] == "/workspace" for line in lines), "the control: the workspace is a mount"
+
+
+@as_root
+def test_the_control_group_of_the_host_is_not_named(cell):
+    mounts = [line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - cgroup2 " in line]
+    if not mounts:
+        pytest.skip("no cgroup2 mount")
+    group = Path(mounts[0]) / "toolcell-test-group"
+    group.mkdir(exist_ok=True)
+    try:
+        prefix = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "-"]
+        control = subprocess.run([*prefix, "cat", "/proc/self/cgroup"], capture_output=True, text=True, check=True)
+        assert group.name in control.stdout, "the control: the caller is in that group"
+        assert group.name not in cell.run("cat", "/proc/self/cgroup", prefix=prefix).succeeded().text
+    finally:
+        group.rmdir()
 
 
 def test_processes_of_the_host_are_not_seen(cell):
@@ -144,6 +163,8 @@ def test_kernel_settings_cannot_be_written(cell, path):
         print("written")
     """
     assert b"written" not in cell.python(code).stdout
+    if os.geteuid() == 0 and os.path.exists(path):
+        assert os.access(path.replace("/1/", "/self/"), os.W_OK), "the control: root of the host could"
 
 
 @pytest.mark.parametrize("path", ["/proc/kcore", "/proc/kmsg", "/proc/timer_list", "/proc/scsi/scsi",
