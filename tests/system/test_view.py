@@ -163,7 +163,7 @@ def test_kernel_settings_cannot_be_written(cell, path):
         print("written")
     """
     assert b"written" not in cell.python(code).stdout
-    if os.geteuid() == 0 and os.path.exists(path):
+    if os.geteuid() == 0 and os.path.exists(path) and "/user/" not in path:  # those need CAP_SYS_RESOURCE
         assert os.access(path.replace("/1/", "/self/"), os.W_OK), "the control: root of the host could"
 
 
