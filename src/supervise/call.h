@@ -106,6 +106,20 @@ void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink);
 /** True while a limit is set; its value in *ret. */
 bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret);
 
+/* delivery.c */
+
+/** Take up what the poller says of the sinks. */
+void tc_delivery_serve(struct tc_call *call);
+
+/** See whether the last phases are over, and set what is to be waited for next. */
+void tc_delivery_advance(struct tc_call *call);
+
+/** Queue the result and the lines for people. False when the events' reader is behind. */
+bool tc_delivery_conclude(struct tc_call *call);
+
+/** Leave behind whoever still has not read everything. */
+void tc_delivery_give_up(struct tc_call *call);
+
 /* input.c */
 
 /**

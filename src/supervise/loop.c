@@ -40,11 +40,10 @@
 #include "base/clock.h"
 #include "supervise/call.h"
 
-#define READER_MS 10000u    /* how long a slow reader is waited for once everything is dead */
-#define LAST_WORDS_MS 1000u /* then, to take the result, where one reader of several was slow */
-#define DEATH_MS 10000u     /* a process that survives SIGKILL so long hangs in the kernel */
-#define LOOK_RATIO 4        /* looking at the CPU time takes at most one part in five */
-#define GRACE_MS 2000u      /* where the plan has none */
+#define READER_MS 10000u /* how long a slow reader is waited for once everything is dead */
+#define DEATH_MS 10000u  /* a process that survives SIGKILL so long hangs in the kernel */
+#define LOOK_RATIO 4     /* looking at the CPU time takes at most one part in five */
+#define GRACE_MS 2000u   /* where the plan has none */
 
 bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret)
 {
@@ -241,54 +240,6 @@ int tc_call_look_at_cpu(struct tc_call *call)
     return 0;
 }
 
-static const enum tc_source sink_sources[TC_SINK_COUNT] = {TC_SOURCE_SINK_STDOUT, TC_SOURCE_SINK_STDERR,
-                                                           TC_SOURCE_SINK_EVENTS};
-
-/* Take up what writing has met. */
-static void note_broken_sinks(struct tc_call *call)
-{
-    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
-        if (call->sinks[i].broken == 0)
-            continue;
-        tc_poller_drop(&call->poller, sink_sources[i]);
-        if (call->carries[i])
-            tc_call_reader_gone(call, &call->sinks[i]);
-    }
-}
-
-/* Queue the result and the lines for people. False when the events' reader is behind. */
-static bool conclude(struct tc_call *call)
-{
-    tc_auto_buf text = {0};
-
-    note_broken_sinks(call);
-    tc_result_set_status(call);
-    if (!tc_event_result(call))
-        return false;
-    tc_result_messages(call, &text);
-    if (!tc_buf_failed(&text) && text.length <= tc_sink_room(&call->sinks[TC_SINK_STDERR]))
-        tc_sink_put(&call->sinks[TC_SINK_STDERR], text.data, text.length);
-    call->phase = TC_PHASE_CLOSING;
-    return true;
-}
-
-/* Whoever still has not read everything is left behind. */
-static void give_up_readers(struct tc_call *call)
-{
-    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
-        if (!call->carries[i] || tc_sink_idle(&call->sinks[i]))
-            continue;
-        call->result->truncated = true;
-        tc_sink_break(&call->sinks[i], -ETIMEDOUT);
-    }
-    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
-        tc_stream_close(call, i);
-    if (call->phase != TC_PHASE_DRAINING)
-        return;
-    conclude(call);
-    tc_timers_set(&call->timers, TC_TIMER_READER, LAST_WORDS_MS);
-}
-
 static void serve_timers(struct tc_call *call)
 {
     if (tc_timers_passed(&call->timers, TC_TIMER_WALL))
@@ -300,24 +251,14 @@ static void serve_timers(struct tc_call *call)
     if (tc_timers_passed(&call->timers, TC_TIMER_DEATH))
         death_overdue(call);
     if (tc_timers_passed(&call->timers, TC_TIMER_READER))
-        give_up_readers(call);
-}
-
-static void serve_sinks(struct tc_call *call)
-{
-    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
-        if (call->poller.ready[sink_sources[i]] & (EPOLLERR | EPOLLHUP))
-            tc_sink_break(&call->sinks[i], -EPIPE);
-        else if (call->poller.ready[sink_sources[i]] & EPOLLOUT)
-            tc_sink_flush(&call->sinks[i]);
-    }
+        tc_delivery_give_up(call);
 }
 
 static void serve(struct tc_call *call)
 {
     const uint32_t *ready = call->poller.ready;
 
-    serve_sinks(call);
+    tc_delivery_serve(call);
     if (ready[TC_SOURCE_INPUT_READ] | ready[TC_SOURCE_INPUT_WRITE])
         tc_input_pump(call);
     if (ready[TC_SOURCE_STDOUT])
@@ -333,56 +274,12 @@ static void serve(struct tc_call *call)
     serve_timers(call);
 }
 
-/* Wait for room where something waits; where nothing does, still hear of the reader's end. */
-static void watch_sink(struct tc_call *call, enum tc_sink_index index)
-{
-    struct tc_sink *sink = &call->sinks[index];
-    uint32_t events = tc_sink_idle(sink) ? 0 : EPOLLOUT;
-
-    if (sink->kind == TC_SINK_NONE || sink->broken != 0 || (sink->kind == TC_SINK_FILE && events == 0))
-        return;
-    /* What can neither be written nor waited for never will be. */
-    if (tc_poller_watch(&call->poller, sink_sources[index], sink->fd, events) < 0 && events != 0)
-        tc_sink_break(sink, -EAGAIN);
-}
-
-/* Everything that was written has been handed on: the result may follow. */
-static bool drained(const struct tc_call *call)
-{
-    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++) {
-        if (call->streams[i].fd >= 0)
-            return false;
-    }
-    return tc_sink_idle(&call->sinks[TC_SINK_STDOUT]) && tc_sink_idle(&call->sinks[TC_SINK_STDERR]);
-}
-
-/* Whether the phase is over, and what is to be waited for next. */
-static void advance(struct tc_call *call)
-{
-    bool waiting = false;
-
-    /* Not only when something is there: that nothing is there ends a stream now. */
-    for (enum tc_stream_index i = 0; call->phase == TC_PHASE_DRAINING && i < TC_STREAM_COUNT; i++)
-        tc_stream_pump(call, i);
-    note_broken_sinks(call);
-    if (call->phase == TC_PHASE_DRAINING && drained(call))
-        conclude(call);
-    for (enum tc_sink_index i = 0; i < TC_SINK_COUNT; i++) {
-        watch_sink(call, i);
-        waiting |= call->carries[i] && !tc_sink_idle(&call->sinks[i]);
-    }
-    if (call->phase == TC_PHASE_CLOSING && !waiting)
-        call->phase = TC_PHASE_DONE;
-    for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
-        tc_stream_watch(call, i);
-}
-
 int tc_call_loop(struct tc_call *call)
 {
     int code;
 
     for (;;) {
-        advance(call);
+        tc_delivery_advance(call);
         if (call->phase == TC_PHASE_DONE)
             return 0;
         code = tc_timers_arm(&call->timers);
@@ -399,5 +296,5 @@ void tc_call_abandon(struct tc_call *call, const struct tc_error *error)
     tc_result_setup_failed(call, error);
     tc_poller_close(&call->poller);
     tc_cell_release(&call->cell);
-    conclude(call);
+    tc_delivery_conclude(call);
 }

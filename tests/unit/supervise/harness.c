@@ -82,6 +82,7 @@ static void inherit_strange_signals(void)
 static void supervise(struct call *call, int out, int err, int report)
 {
     struct rusage before, after;
+    struct rlimit files;
     struct told told;
     int null = open("/dev/null", O_RDONLY);
 
@@ -91,8 +92,9 @@ static void supervise(struct call *call, int out, int err, int report)
     take_stream(call->stderr_fd, err, 2);
     close_range(3, (unsigned)report - 1, 0);
     close_range((unsigned)report + 1, ~0U, 0);
+    getrlimit(RLIMIT_NOFILE, &files);
     if (call->open_files > 0)
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){call->open_files, call->open_files});
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){call->open_files, files.rlim_max});
     if (call->ignore)
         inherit_strange_signals();
     call->report.started_ms = tc_clock_ms();
@@ -105,6 +107,7 @@ static void supervise(struct call *call, int out, int err, int report)
         tc_supervise_run(&call->plan, &call->report, &told.result);
     }
     getrusage(RUSAGE_SELF, &after);
+    setrlimit(RLIMIT_NOFILE, &files);
     told.peak_kb = after.ru_maxrss - before.ru_maxrss;
     if (write(report, &told, sizeof told) < 0)
         _exit(99);
@@ -198,6 +201,7 @@ void call_finish(struct call *call)
         call->peak_kb = told.peak_kb;
     }
     close(call->report_fd);
+    fake_fault = FAKE_NONE;
 }
 
 void call_run(struct call *call)
