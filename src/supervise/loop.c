@@ -32,10 +32,6 @@
  * Not handled here: what the cell is made of (src/cell), and who may be asked.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "supervise/call.h"
