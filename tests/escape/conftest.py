@@ -29,13 +29,6 @@ globals().update({name: what for name, what in vars(_shared).items() if not name
 import attempts  # noqa: E402 - the paths above come first
 
 
-def pytest_addoption(parser):
-    try:
-        _shared.pytest_addoption(parser)
-    except ValueError:  # both suites run at once: theirs is there
-        pass
-
-
 @pytest.fixture(scope="session")
 def probes(base):
     return attempts.Probes(base / "probes")
