@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/doctor.h"
 #include "cli/invocation.h"
 #include "cli/policy.h"
 
@@ -24,6 +25,13 @@ static const struct tc_status_help explain_statuses[] = {
     {"0", "allow"}, {"1", "deny"}, {"2", "ask"}, {"125", "the question or a policy is malformed"}, {NULL, NULL},
 };
 
+static const struct tc_status_help doctor_statuses[] = {
+    {"0", "a call can run here"},
+    {"1", "no call can run here"},
+    {"125", "the question is malformed, or nothing could be tried"},
+    {NULL, NULL},
+};
+
 static const struct tc_status_help plain_statuses[] = {
     {"0", "done"},
     {"125", "something is malformed or missing; one line on stderr names it"},
@@ -41,6 +49,8 @@ const struct tc_verb tc_verbs[] = {
      &tc_invocation_option_count, plain_statuses, tc_verb_policy_plan},
     {"policy show", "[OPTION...] [FILE|NAME]", "print the effective rules as one policy file", tc_invocation_options,
      &tc_invocation_option_count, plain_statuses, tc_verb_policy_show},
+    {"doctor", "[OPTION...]", "tell what this host can enforce, and the remedy for what it cannot", tc_doctor_options,
+     &tc_doctor_option_count, doctor_statuses, tc_verb_doctor},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

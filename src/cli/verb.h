@@ -8,7 +8,8 @@
 
 /* Exit statuses of toolcell itself; the command's own pass through. */
 enum {
-    TC_STATUS_DENY = 1, /* policy explain */
+    TC_STATUS_DENY = 1,  /* policy explain */
+    TC_STATUS_UNFIT = 1, /* doctor: no call can run here */
     TC_STATUS_ASK = 2,
     TC_STATUS_FAILED = 125, /* toolcell could not; usage errors too */
     TC_STATUS_REFUSED = 126 /* the rules said no */
@@ -32,6 +33,7 @@ struct tc_verb {
     int (*run)(const struct tc_verb *verb, char *const *arguments);
 };
 
+int tc_verb_doctor(const struct tc_verb *verb, char *const *arguments);
 int tc_verb_run(const struct tc_verb *verb, char *const *arguments);
 int tc_verb_policy_check(const struct tc_verb *verb, char *const *arguments);
 int tc_verb_policy_explain(const struct tc_verb *verb, char *const *arguments);

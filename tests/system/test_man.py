@@ -9,7 +9,7 @@ import pytest
 from harness import SOURCE
 
 PAGES = {name: (SOURCE / "man" / f"{name}.scd").read_text()
-         for name in ("toolcell.1", "toolcell-run.1", "toolcell-policy.5", "toolcell-events.5")}
+         for name in ("toolcell.1", "toolcell-run.1", "toolcell-doctor.1", "toolcell-policy.5", "toolcell-events.5")}
 
 
 @pytest.fixture
@@ -67,6 +67,10 @@ def test_options_of_run(help_of):
     assert documented == printed
 
 
+def test_options_of_doctor(help_of):
+    assert options_of_page(section("toolcell-doctor.1", "OPTIONS")) == options_of_help(help_of("doctor"))
+
+
 @pytest.mark.parametrize("verb", ["explain", "plan", "show"])
 def test_verbs_of_policy_take_the_options_of_run(help_of, verb):
     assert options_of_help(help_of("policy", verb)) == options_of_help(help_of("run"))
@@ -90,24 +94,26 @@ def test_verbs(help_of):
     assert synopsis == documented
 
 
-@pytest.mark.parametrize("verb", ["run", "policy check", "policy explain", "policy plan", "policy show"])
+@pytest.mark.parametrize("verb", ["run", "policy check", "policy explain", "policy plan", "policy show", "doctor"])
 def test_usage_lines(help_of, verb):
-    page = "toolcell-run.1" if verb == "run" else "toolcell.1"
+    page = f"toolcell-{verb}.1" if verb in ("run", "doctor") else "toolcell.1"
     lines = [plain(line).rstrip("+") for line in section(page, "SYNOPSIS").splitlines()]
     assert help_of(*verb.split()).splitlines()[0] == f"usage: {next(line for line in lines if f'toolcell {verb} ' in line)}"
 
 
 def test_statuses(help_of):
-    assert statuses_of_page(section("toolcell-run.1", "EXIT STATUS")) == statuses_of_help(help_of("run"))
+    for verb in ("run", "doctor"):
+        assert statuses_of_page(section(f"toolcell-{verb}.1", "EXIT STATUS")) == statuses_of_help(help_of(verb))
     explain, others = section("toolcell.1", "EXIT STATUS").split("All other verbs")
     assert statuses_of_page(explain) == statuses_of_help(help_of("policy", "explain"))
     for verb in ("check", "plan", "show"):
         assert statuses_of_page(others) == statuses_of_help(help_of("policy", verb))
 
 
-def test_meanings_of_statuses(help_of):
-    page = plain(section("toolcell-run.1", "EXIT STATUS"))
-    for line in help_of("run").split("exit status:\n")[1].strip().splitlines():
+@pytest.mark.parametrize("verb", ["run", "doctor"])
+def test_meanings_of_statuses(help_of, verb):
+    page = plain(section(f"toolcell-{verb}.1", "EXIT STATUS"))
+    for line in help_of(verb).split("exit status:\n")[1].strip().splitlines():
         status, meaning = line.split(None, 1)
         assert f"{status}\n\t{meaning}" in page
 

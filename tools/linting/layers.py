@@ -11,7 +11,8 @@ MAY_INCLUDE = {
     "plan": {"policy", "kernel", "base"},
     "cell": {"plan", "kernel", "base", "init/protocol.h", "init/image.h"},
     "supervise": {"cell", "plan", "policy", "kernel", "base", "init/protocol.h"},
-    "cli": {"supervise", "cell", "plan", "policy", "kernel", "base"},
+    "doctor": {"cell", "plan", "policy", "kernel", "base", "init/protocol.h", "init/image.h"},
+    "cli": {"supervise", "doctor", "cell", "plan", "policy", "kernel", "base"},
 }
 # System headers that speak of what a pure layer must not do.
 KERNEL_HEADER = re.compile(

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The proof of the whole: a cell, made as `toolcell run` makes one, from the
+ * default rules and with the current directory as its workspace, in which
+ * /bin/true runs. Nothing is written. What this version has not built is not
+ * asked for; everything else must be there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cell/cell.h"
+#include "doctor/probe.h"
+#include "plan/built.h"
+#include "plan/compile.h"
+#include "policy/load.h"
+
+#define RULES "workspace"
+#define WAIT_MS 5000
+
+/* Wait for one message of init. */
+static int receive(struct tc_cell *cell, struct tc_init_reply *ret, struct tc_error *err)
+{
+    struct pollfd watched = {.fd = cell->control, .events = POLLIN};
+    int r;
+
+    do {
+        r = poll(&watched, 1, WAIT_MS);
+        if (r == 0)
+            return tc_error_plain(err, -ETIMEDOUT, "the cell does not answer");
+        r = tc_cell_receive(cell, ret);
+    } while (r == 0);
+    return r < 0 ? tc_error_set(err, r, "hear of the cell") : 0;
+}
+
+static int run_program(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err)
+{
+    struct tc_init_reply reply = {0};
+    tc_auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int r = null < 0 ? tc_error_set(err, -errno, "open '/dev/null'") : tc_cell_exec(cell, plan, null, null, null, err);
+
+    while (r == 0 && reply.type != TC_INIT_EXITED) {
+        r = receive(cell, &reply, err);
+        if (r == 0 && reply.type == TC_INIT_FAILED)
+            r = tc_error_set(err, -reply.value, "execute '/bin/true'");
+    }
+    if (r == 0 && (!WIFEXITED(reply.value) || WEXITSTATUS(reply.value) != 0))
+        r = tc_error_plain(err, -EIO, "'/bin/true' failed in the cell");
+    return r;
+}
+
+static int start_cell(const struct tc_plan *plan, struct tc_error *err)
+{
+    struct tc_cell cell = TC_CELL_EMPTY;
+    int r = tc_cell_launch(plan, &cell, err);
+
+    if (r == 0)
+        r = run_program(&cell, plan, err);
+    tc_cell_release(&cell);
+    return r;
+}
+
+static int try_request(const struct tc_request *request, struct tc_error *err)
+{
+    static const char *const nothing[] = {NULL};
+    tc_auto_ruleset rules = NULL;
+    tc_auto_facts facts = NULL;
+    tc_auto_plan plan = NULL;
+    int r = tc_policy_preset(RULES, &rules, err);
+
+    if (r == 0)
+        r = tc_facts_gather(rules, request, nothing, &facts, err);
+    if (r == 0)
+        r = tc_plan_compile(rules, request, facts, TC_COMPILE_RUN, &plan, err);
+    return r == 0 ? start_cell(plan, err) : r;
+}
+
+void tc_probe_whole_cell(const struct tc_examination *so_far, struct tc_finding *ret)
+{
+    static const char *const program[] = {"/bin/true", NULL};
+    tc_auto_arena arena = tc_arena_new();
+    struct tc_request request = {.arena = arena,
+                                 .argv = program,
+                                 .stdin_mode = TC_STDIN_NONE,
+                                 .workspace = {.source = ".", .mode = TC_MODE_RW, .where = "--workspace"},
+                                 .workspace_named = true,
+                                 .rootfs = "host",
+                                 .ask_fd = -1};
+    struct tc_error err = {0};
+    uint64_t started_us = tc_clock_us();
+
+    (void)so_far;
+    if (!TC_BUILT_MEDIATION)
+        request.allow_degraded = 1u << TC_DEGRADE_MEDIATION;
+    if (arena == NULL)
+        tc_error_set(&err, -ENOMEM, "make a request");
+    if (arena != NULL && try_request(&request, &err) == 0) {
+        tc_found(ret, TC_STATE_OK, "a cell was started in the current directory and ran /bin/true, in %.1f ms",
+                 (double)(tc_clock_us() - started_us) / 1000);
+        return;
+    }
+    tc_found(ret, TC_STATE_MISSING, "no cell can be started in the current directory: %.400s", err.message);
+    tc_remedy(ret, "%s", err.hint);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_PLAN_BUILT_H
+#define TC_PLAN_BUILT_H
+
+/*
+ * What this version knows by name but cannot do, on any host. Each changes
+ * here when it is built, and `toolcell doctor` then says so.
+ */
+enum {
+    TC_BUILT_MEDIATION = 0,    /* a broker for rules that mounts and Landlock cannot express */
+    TC_BUILT_GROUP_LIMITS = 0, /* memory, cpus and pids by control group */
+    TC_BUILT_EGRESS = 0        /* --net egress */
+};
+
+#endif
