@@ -95,7 +95,7 @@ def _files(place, alone, uids):
     except FileNotFoundError:
         return found
     for entry in entries:
-        if entry.name.startswith("pytest-of-"):
+        if entry.name.startswith(("pytest-of-", "toolcell-test-")):  # of test runs
             continue
         try:
             owner = entry.stat(follow_symlinks=False).st_uid
