@@ -365,7 +365,7 @@ int main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "--json") == 0) {
         load_case(argv[2], true, &json);
-        return fwrite(json.data, 1, json.length, stdout) == json.length ? 0 : 1;
+        return json.length == 0 || fwrite(json.data, 1, json.length, stdout) == json.length ? 0 : 1;
     }
     argv += 1 + update;
     printf("1..%d\n", argc - 1 - update);
