@@ -32,7 +32,7 @@ now()
 
 elapsed()
 {
-    awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f s", b - a }'
+    awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f s", b - a }'
 }
 
 # Names of the given Debian packages that are not installed.
