@@ -42,12 +42,13 @@ def host():
     return socket.gethostname(), os.statvfs("/").f_flag, os.stat("/").st_mode, os.stat("/dev/null").st_mode
 
 
-@pytest.mark.parametrize("seeds", [pytest.param(range(2), id="few"), pytest.param(range(2, 60), id="many", marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [pytest.param(range(2), id="few"), pytest.param(range(2, 30), id="many", marks=pytest.mark.long)])
 def test_calls_at_random(cell, seeds):
     outside = cell.directory("outside")
     cell.write("kept", "kept", where=outside)
     for seed in seeds:
         before = host()
+        cell.workspace.chmod(0o755)  # an earlier seed may have locked itself out
         done = cell.plain("python3", "-c", FUZZ, seed, 20, options=["--timeout", "20s", "--output-limit", "1M"])
         assert done.status != 125 and done.seconds < 30, (seed, done)
         assert host() == before, seed
