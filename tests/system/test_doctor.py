@@ -40,12 +40,12 @@ os.execvp(sys.argv[6], sys.argv[6:])
 """
 
 CLONE_NEWUSER, CLONE_NEWNET, NEW_LISTENER = 0x10000000, 0x40000000, 8
-EPERM, ENOSYS = 1, 38
+EPERM, EACCES, ENOSYS = 1, 13, 38
 NUMBERS = {  # system calls by machine
     "x86_64": {"clone": 56, "seccomp": 317, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
-               "pidfd_send_signal": 424, "nothing": 1000},
+               "pidfd_send_signal": 424, "unshare": 272, "nothing": 1000},
     "aarch64": {"clone": 220, "seccomp": 277, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
-                "pidfd_send_signal": 424, "nothing": 1000},
+                "pidfd_send_signal": 424, "unshare": 97, "nothing": 1000},
 }[os.uname().machine]
 
 
@@ -294,6 +294,61 @@ def test_masked_proc_as_user(doctor):
     assert answer.state("procfs") == "missing" and not answer.works
     assert answer.state("mount-api") == "ok"
     assert "mounted over a part of /proc" in answer.checks["procfs"]["remedy"]
+
+
+def settings(cell, **values):
+    """A line of shell that puts these settings in the place of the kernel's own in /proc/sys/kernel."""
+    place = cell.directory("kernel")
+    for name, value in values.items():
+        cell.write(name, f"{value}\n", where=place)
+    return f"mount --bind '{place}' /proc/sys/kernel"
+
+
+CLONE_NEWUTS = 0x04000000
+LOST = filtered("errno", "unshare", EPERM, 0, CLONE_NEWUTS)  # what a capability would be used for fails
+
+
+@as_user
+def test_apparmor_takes_capabilities_away(cell, doctor):
+    """As Ubuntu does it: the namespace is made, the ids are mapped, and then capabilities are lost inside."""
+    line = settings(cell, apparmor_restrict_unprivileged_userns=1)
+    answer = doctor(*poorer(line), *LOST)
+    check = answer.checks["user-namespaces"]
+    assert check["state"] == "missing" and "capabilities are lost inside" in check["detail"] and not answer.works
+    assert "kernel.apparmor_restrict_unprivileged_userns" in check["remedy"]
+    assert f"profile toolcell {cell.binary} flags=(unconfined)" in check["remedy"]
+    assert check["remedy"].endswith("apparmor_parser -r /etc/apparmor.d/toolcell")
+
+
+@as_user
+def test_capabilities_are_lost_without_apparmor(doctor):
+    """Control: the same loss where no setting explains it is not put down to AppArmor."""
+    check = doctor(*LOST).checks["user-namespaces"]
+    assert check["state"] == "missing" and "capabilities are lost inside" in check["detail"]
+    assert "AppArmor" not in check["remedy"]
+
+
+@as_user
+def test_apparmor_refuses_user_namespaces(cell, doctor):
+    line = settings(cell, apparmor_restrict_unprivileged_userns=1)
+    answer = doctor(*poorer(line), *filtered("errno", "clone", EACCES, 0, CLONE_NEWUSER))
+    assert "/etc/apparmor.d/toolcell" in answer.checks["user-namespaces"]["remedy"]
+
+
+@as_user
+def test_user_namespaces_are_switched_off_for_users(cell, doctor):
+    line = settings(cell, unprivileged_userns_clone=0)
+    answer = doctor(*poorer(line), *filtered("errno", "clone", EPERM, 0, CLONE_NEWUSER))
+    assert "kernel.unprivileged_userns_clone=1" in answer.checks["user-namespaces"]["remedy"]
+
+
+@as_root
+def test_programs_in_memory_are_forbidden(doctor):
+    """The setting belongs to a pid namespace since Linux 6.6."""
+    prefix = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"', "sh"]
+    answer = doctor(*prefix)
+    assert answer.lacking() - {"cgroup-delegation"} == {"memfd-exec", "run"}
+    assert answer.checks["memfd-exec"]["remedy"] == "sysctl vm.memfd_noexec=1 or 0"
 
 
 def test_filter_forbids_user_namespaces(doctor):
