@@ -11,9 +11,10 @@
  * command, ended. When the command has ended everything else is killed and
  * reaped before the supervisor is told, so that EXITED means "nothing runs".
  *
- * Init has no capabilities and the same filter and rules as the command. It is
- * not dumpable, so no process of the cell can look into it or change it. When
- * it exits, the kernel kills whatever still lives in its pid namespace; every
+ * Init has no capabilities and the same filter and rules as the command, and
+ * once the command runs a second, narrower filter of its own. It is not
+ * dumpable, so no process of the cell can look into it or change it. When it
+ * exits, the kernel kills whatever still lives in its pid namespace; every
  * impossible situation is therefore answered by exiting.
  */
 
@@ -32,6 +33,7 @@
 #include <time.h>
 
 #include "init/command.h"
+#include "init/narrow.h"
 #include "init/protocol.h"
 #include "kernel/raw.h"
 
@@ -151,6 +153,9 @@ static void execute(struct state *state, const struct tc_init_request *request, 
     }
     if (deadline_ms > 0)
         state->deadline_ms = now_ms() + deadline_ms;
+    /* Late, since what init starts inherits its filters, and nothing is started after this. */
+    if (tc_narrow() < 0)
+        leave(1);
     reply((struct tc_init_reply){.type = TC_INIT_STARTED, .pid = (uint32_t)state->command});
 }
 

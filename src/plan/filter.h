@@ -3,7 +3,7 @@
 #define TC_PLAN_FILTER_H
 
 /*
- * The seccomp programs that were made at build time from filter/table.c.
+ * The seccomp programs that were made at build time from policy/seccomp.
  */
 
 #include <stddef.h>

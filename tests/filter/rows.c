@@ -3,11 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/netlink.h>
+#include <linux/prctl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -45,6 +51,9 @@ const struct row rows[] = {
     {"openat", {3, 0, O_RDWR | O_CREAT, 04600}, EPERM},
     {"openat", {3, 0, O_RDWR | O_CREAT, 02600}, EPERM},
     {"openat", {3, 0, O_RDWR | TMPFILE_BIT, 04600}, EPERM},
+    {"fchmodat2", {3, 0, 0600, 0x100}, ALLOWED},
+    {"fchmodat2", {3, 0, 04600, 0}, EPERM},
+    {"fchmodat2", {3, 0, 02600, 0x1000}, EPERM},
     {"openat2", {3, 0, 0, 24}, ENOSYS},
 
     /* devices, FIFOs, sockets */
@@ -77,6 +86,29 @@ const struct row rows[] = {
     {"socket", {AF_INET, SOCK_STREAM}, ALLOWED},
     {"socket", {AF_INET, SOCK_DGRAM}, ALLOWED},
     {"socket", {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC}, ALLOWED},
+    {"socketpair", {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}, ALLOWED},
+    {"socketpair", {AF_INET, SOCK_STREAM}, EPERM},
+    {"socketpair", {AF_TIPC, SOCK_STREAM}, EPERM},
+    {"socket", {AF_INET, SOCK_RAW, IPPROTO_ICMP}, EPERM},
+    {"socket", {AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW}, EPERM},
+    {"socket", {AF_INET6, SOCK_RAW, IPPROTO_ICMPV6}, EPERM},
+    {"socket", {AF_INET, SOCK_PACKET, 0}, EPERM},
+    {"socket", {AF_INET, SOCK_SEQPACKET, 0}, EPERM},
+    {"socket", {AF_INET, SOCK_STREAM, IPPROTO_TCP}, ALLOWED},
+    {"socket", {AF_INET, SOCK_DGRAM, IPPROTO_UDP}, ALLOWED},
+    {"socket", {AF_INET, SOCK_DGRAM, IPPROTO_ICMP}, ALLOWED}, /* ping, where the host lets the group */
+    {"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}, ALLOWED},
+    {"socket", {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, EPROTONOSUPPORT},
+    {"socket", {AF_INET, SOCK_STREAM, IPPROTO_MPTCP}, EPROTONOSUPPORT},
+    {"socket", {AF_INET6, SOCK_STREAM, IPPROTO_MPTCP}, EPROTONOSUPPORT},
+    {"socket", {AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE}, EPROTONOSUPPORT},
+    {"socket", {AF_INET, SOCK_DGRAM, 115}, EPROTONOSUPPORT}, /* L2TP */
+    {"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_ICMP}, EPROTONOSUPPORT},
+    {"socket", {AF_UNIX, SOCK_STREAM, 1}, ALLOWED}, /* the family's only protocol may be named */
+    {"setsockopt", {3, SOL_SOCKET, SO_REUSEADDR}, ALLOWED},
+    {"setsockopt", {3, IPPROTO_TCP, TCP_NODELAY}, ALLOWED},
+    {"setsockopt", {3, SOL_SOCKET, TCP_ULP}, ALLOWED}, /* another level */
+    {"setsockopt", {3, IPPROTO_TCP, TCP_ULP}, ENOENT},
     {"socket", {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}, ALLOWED},
     {"socket", {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER}, EPERM},
     {"socket", {AF_NETLINK, SOCK_DGRAM, NETLINK_KOBJECT_UEVENT}, EPERM},
@@ -187,6 +219,39 @@ const struct row rows[] = {
     {"ioctl", {0, TIOCSETD}, EPERM},
     {"ioctl", {TIOCSTI, TCGETS}, ALLOWED},
 
+    /* file systems by ioctl */
+    {"ioctl", {3, FICLONE}, ALLOWED},
+    {"ioctl", {3, FICLONERANGE}, ALLOWED},
+    {"ioctl", {3, FIDEDUPERANGE}, ALLOWED},
+    {"ioctl", {3, FS_IOC_GETFLAGS}, ALLOWED},
+    {"ioctl", {3, FS_IOC_FIEMAP}, ALLOWED},
+    {"ioctl", {3, 0x50009401}, ENOTTY}, /* BTRFS_IOC_SNAP_CREATE */
+    {"ioctl", {3, 0x5000940e}, ENOTTY}, /* BTRFS_IOC_SUBVOL_CREATE */
+    {"ioctl", {3, 0x50009417}, ENOTTY}, /* BTRFS_IOC_SNAP_CREATE_V2 */
+    {"ioctl", {3, 0xd0009411}, ENOTTY}, /* BTRFS_IOC_TREE_SEARCH */
+    {"ioctl", {3, FS_IOC_GET_ENCRYPTION_POLICY}, ALLOWED},
+    {"ioctl", {3, FS_IOC_SET_ENCRYPTION_POLICY}, ENOTTY},
+    {"ioctl", {3, FS_IOC_ADD_ENCRYPTION_KEY}, ENOTTY},
+    {"ioctl", {3, FS_IOC_REMOVE_ENCRYPTION_KEY}, ENOTTY},
+    {"ioctl", {3, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS}, ENOTTY},
+
+    /* process options */
+    {"prctl", {PR_SET_NAME}, ALLOWED},
+    {"prctl", {PR_SET_PDEATHSIG, 9}, ALLOWED},
+    {"prctl", {PR_SET_DUMPABLE, 0}, ALLOWED},
+    {"prctl", {PR_SET_NO_NEW_PRIVS, 1}, ALLOWED},
+    {"prctl", {PR_SET_SECCOMP, 1}, ALLOWED},
+    {"prctl", {PR_SET_CHILD_SUBREAPER, 1}, ALLOWED},
+    {"prctl", {76}, ALLOWED},
+    {"prctl", {0x53564d41}, ALLOWED}, /* PR_SET_VMA */
+    {"prctl", {0x41555856}, ALLOWED}, /* PR_GET_AUXV */
+    {"prctl", {0x59616d61}, ALLOWED}, /* PR_SET_PTRACER */
+    {"prctl", {PR_SET_MM, 1}, EPERM},
+    {"prctl", {PR_SCHED_CORE, 1}, EPERM},
+    {"prctl", {77}, EINVAL},
+    {"prctl", {0x53564d42}, EINVAL},
+    {"prctl", {0xffffffff}, EINVAL},
+
     /* what programs live by */
     {"execve", {0}, ALLOWED},
     {"execveat", {0}, ALLOWED},
@@ -215,3 +280,20 @@ const struct row rows[] = {
     {"exit_group", {0}, ALLOWED},
 };
 const size_t row_count = sizeof(rows) / sizeof(rows[0]);
+
+const struct row pointer_rows[] = {
+    {"prlimit64", {0, RLIMIT_CORE, 0, 0x7fff12345678}, ALLOWED},
+    {"prlimit64", {0, RLIMIT_CORE, 0x7fff12345678, 0}, PRETENDED},
+    {"prlimit64", {0, RLIMIT_CORE, 0x100000000, 0}, PRETENDED},
+    {"prlimit64", {0, RLIMIT_CORE, 0x100000000, 0x100000000}, EPERM},
+    {"prlimit64", {7, RLIMIT_CORE, 0x7fff12345678, 0x7fff12345680}, EPERM},
+    {"prlimit64", {0, RLIMIT_NOFILE, 0x7fff12345678, 0}, ALLOWED},
+    {"prlimit64", {1, RLIMIT_CPU, 0, 0x7fff12345678}, ALLOWED},
+    {"prlimit64", {1, RLIMIT_CPU, 0x7fff12345678, 0}, EPERM},
+    {"prlimit64", {1, RLIMIT_CPU, 0x100000000, 0x7fff12345678}, EPERM},
+    {"prlimit64", {0x700000001, RLIMIT_CPU, 0x100000000, 0}, EPERM},
+    {"prlimit64", {2, RLIMIT_CPU, 0x7fff12345678, 0}, ALLOWED},
+    {"setrlimit", {RLIMIT_CORE, 0x7fff12345678}, PRETENDED},
+    {"setrlimit", {RLIMIT_STACK, 0x7fff12345678}, ALLOWED},
+};
+const size_t pointer_row_count = sizeof(pointer_rows) / sizeof(pointer_rows[0]);

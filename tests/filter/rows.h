@@ -18,4 +18,8 @@ struct row {
 extern const struct row rows[];
 extern const size_t row_count;
 
+/* Rows whose arguments are pointers in both halves. */
+extern const struct row pointer_rows[];
+extern const size_t pointer_row_count;
+
 #endif
