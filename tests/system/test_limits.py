@@ -141,3 +141,5 @@ def test_policy_limits_hold_and_options_replace_them(cell):
 def test_no_core_dump(cell):
     cell.run("sh", "-c", "ulimit -c unlimited 2>/dev/null; kill -SEGV $$")
     assert list(cell.workspace.iterdir()) == []
+    # At 1 no core is written and, unlike at 0, no "|program" of core_pattern is started on the host.
+    assert cell.python("import resource; print(resource.getrlimit(resource.RLIMIT_CORE))").succeeded().text == "(1, 1)\n"

@@ -123,6 +123,18 @@ def test_a_workspace_that_is_no_directory(cell):
     cell.refused(cell.run("true", workspace=False, options=["-w", cell.workspace / "none"]), "none")
 
 
+def test_flags_of_every_mount(cell, volume):
+    """nosuid everywhere, nodev but for the device nodes, read-only but for what may be written."""
+    done = cell.run("cat", "/proc/self/mountinfo", options=[*mounted(cell, volume, "/data", "ro"), "--tmpfs", "/cache"])
+    seen = {line.split(" ")[4]: set(line.split(" ")[5].split(",")) for line in done.succeeded().text.splitlines()}
+    assert {"/workspace", "/data", "/usr", "/tmp", "/proc", "/cache"} <= set(seen)
+    for target, flags in seen.items():
+        assert "nosuid" in flags, (target, flags)
+        assert "nodev" in flags or target.startswith(("/dev/", "/proc/")), (target, flags)  # /dev/null over what is masked
+    writable = {target for target, flags in seen.items() if "rw" in flags and not target.startswith(("/dev/", "/proc"))}
+    assert writable == {"/workspace", "/tmp", "/cache", "/home/agent"}, writable
+
+
 @as_root
 def test_submounts_are_covered_or_refused(cell, volume):
     """A mount below the workspace keeps no freedom of its own: read-only and nosuid hold in it too, or it is refused."""

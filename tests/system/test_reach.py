@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import tempfile
 import subprocess
 
 import pytest
@@ -111,6 +112,19 @@ def test_the_policy_inside_a_writable_workspace_whose_rules_deny_writing_it(cell
         assert "deny" in inside.read_text()
 
 
+@as_root
+@pytest.mark.parametrize("below", ["", "/inner"])
+def test_the_policy_reached_by_a_bind_mount(cell, below):
+    """Under another name of the host, as the source itself and as a mount below it."""
+    source = cell.policy([{"pattern": "**", "operations": "all", "effect": "allow"}])
+    other = cell.directory("other")
+    (other / "inner").mkdir()
+    prefix = ["unshare", "-m", "sh", "-c", f'mount --bind {source.parent} {other}{below} && exec "$@"', "-"]
+    refused(cell, source.name, workspace=True, policy=source, prefix=prefix, options=["-m", f"{other}:/data:rw"])
+    done = cell.run("true", policy=source, prefix=prefix, options=["-m", f"{other}:/data:ro"])
+    done.succeeded()
+
+
 @pytest.mark.parametrize("variable,below", [("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"),
                                             ("XDG_RUNTIME_DIR", "runtime")])
 @as_user
@@ -192,8 +206,7 @@ def test_a_mount_of_the_visible_rootfs(cell):
 
 @as_root
 def test_a_workspace_inside_usr(cell):
-    place = "/usr/local/src/toolcell-alias"
-    os.makedirs(place, exist_ok=True)
+    place = tempfile.mkdtemp(prefix="toolcell-alias-", dir="/usr/local/src")
     try:
         refused(cell, place, options=["-w", place])
     finally:

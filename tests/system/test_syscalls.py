@@ -95,6 +95,11 @@ def test_namespaces_cannot_be_made(cell):
     assert control.returncode == 0, "the control: this identity may make one outside"
 
 
+def test_the_kernel_itself_would_refuse_a_user_namespace(cell):
+    """Not by the filter alone: the limit of the cell's own user namespace is none."""
+    assert cell.run("cat", "/proc/sys/user/max_user_namespaces").succeeded().text == "0\n"
+
+
 @pytest.mark.parametrize("script", ["mount -t tmpfs x /tmp", "mount --bind /usr /tmp", "umount /workspace", "umount -l /proc",
                                     "mount -o remount,rw /usr", "chroot / true", "nsenter -t 1 -m true"])
 def test_the_tree_cannot_be_changed(cell, script):
