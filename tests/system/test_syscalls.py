@@ -180,25 +180,3 @@ def test_the_memory_and_descriptors_of_init_are_closed(cell):
     """
     answers = cell.python(code).succeeded().answer
     assert set(answers) <= {"EPERM", "ENOSYS"}, answers
-
-
-@pytest.mark.long
-def test_no_call_number_kills_or_hangs(cell):
-    """Every number up to 600 with bad arguments, each in a child of its own: none may end by SIGSYS."""
-    code = """
-        import ctypes, json, os, signal
-        libc = ctypes.CDLL(None, use_errno=True)
-        skip = {15, 22, 34, 56, 57, 58, 60, 61, 219, 231, 270, 271, 7, 23, 35, 130, 230, 232, 281, 202}
-        killed = []
-        for number in range(600):
-            if number in skip: continue
-            pid = os.fork()
-            if pid == 0:
-                signal.alarm(2)
-                libc.syscall(number, -1, -1, -1, -1, -1, -1)
-                os._exit(0)
-            status = os.waitpid(pid, 0)[1]
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS: killed.append(number)
-        print(json.dumps(killed))
-    """
-    assert cell.python(code, timeout=120).succeeded().answer == []
