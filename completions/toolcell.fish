@@ -184,6 +184,7 @@ complete -c toolcell -n '__toolcell_verb policy show' -s q -l quiet -d 'tell not
 complete -c toolcell -n '__toolcell_verb policy show' -s v -l verbose -d 'tell more'
 complete -c toolcell -n '__toolcell_verb policy show' -s h -l help -d 'print this help'
 
+complete -c toolcell -n '__toolcell_verb doctor' -l selftest -d 'try to reach out of a cell, and tell what got through'
 complete -c toolcell -n '__toolcell_verb doctor' -l json -d 'print one JSON object'
 complete -c toolcell -n '__toolcell_verb doctor' -s h -l help -d 'print this help'
 

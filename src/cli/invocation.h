@@ -38,6 +38,7 @@ struct tc_invocation {
     bool no_daemon;
     bool quiet;
     bool verbose;
+    bool selftest; /* doctor */
     bool help;
 };
 

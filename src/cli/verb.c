@@ -26,8 +26,8 @@ static const struct tc_status_help explain_statuses[] = {
 };
 
 static const struct tc_status_help doctor_statuses[] = {
-    {"0", "a call can run here"},
-    {"1", "no call can run here"},
+    {"0", "a call can run here; with --selftest: nothing got through"},
+    {"1", "no call can run here; with --selftest: something got through"},
     {"125", "the question is malformed, or nothing could be tried"},
     {NULL, NULL},
 };

@@ -9,7 +9,7 @@
 /* Exit statuses of toolcell itself; the command's own pass through. */
 enum {
     TC_STATUS_DENY = 1,  /* policy explain */
-    TC_STATUS_UNFIT = 1, /* doctor: no call can run here */
+    TC_STATUS_UNFIT = 1, /* doctor: no call can run here, or something got out of one */
     TC_STATUS_ASK = 2,
     TC_STATUS_FAILED = 125, /* toolcell could not; usage errors too */
     TC_STATUS_REFUSED = 126 /* the rules said no */

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cell/cell.h"
 #include "doctor/probe.h"
+#include "doctor/trial.h"
 #include "plan/built.h"
 #include "plan/compile.h"
 #include "policy/load.h"
@@ -38,7 +39,7 @@ static int receive(struct tc_cell *cell, struct tc_init_reply *ret, struct tc_er
     return r < 0 ? tc_error_set(err, r, "hear of the cell") : 0;
 }
 
-static int run_program(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err)
+static int run_program(struct tc_cell *cell, const struct tc_plan *plan, int *ret_status, struct tc_error *err)
 {
     struct tc_init_reply reply = {0};
     tc_auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -47,37 +48,36 @@ static int run_program(struct tc_cell *cell, const struct tc_plan *plan, struct 
     while (r == 0 && reply.type != TC_INIT_EXITED) {
         r = receive(cell, &reply, err);
         if (r == 0 && reply.type == TC_INIT_FAILED)
-            r = tc_error_set(err, -reply.value, "execute '/bin/true'");
+            r = tc_error_set(err, -reply.value, "execute '%s' in the cell", plan->argv[0]);
     }
-    if (r == 0 && (!WIFEXITED(reply.value) || WEXITSTATUS(reply.value) != 0))
-        r = tc_error_plain(err, -EIO, "'/bin/true' failed in the cell");
+    *ret_status = reply.value;
     return r;
 }
 
-static int start_cell(const struct tc_plan *plan, struct tc_error *err)
+static int start_cell(const struct tc_plan *plan, int *ret_status, struct tc_error *err)
 {
     struct tc_cell cell = TC_CELL_EMPTY;
     int r = tc_cell_launch(plan, &cell, err);
 
     if (r == 0)
-        r = run_program(&cell, plan, err);
+        r = run_program(&cell, plan, ret_status, err);
     tc_cell_release(&cell);
     return r;
 }
 
-static int try_request(const struct tc_request *request, struct tc_error *err)
+int tc_trial_run(const char *preset, const struct tc_request *request, int *ret_status, struct tc_error *err)
 {
     static const char *const nothing[] = {NULL};
     tc_auto_ruleset rules = NULL;
     tc_auto_facts facts = NULL;
     tc_auto_plan plan = NULL;
-    int r = tc_policy_preset(RULES, &rules, err);
+    int r = tc_policy_preset(preset, &rules, err);
 
     if (r == 0)
         r = tc_facts_gather(rules, request, nothing, &facts, err);
     if (r == 0)
         r = tc_plan_compile(rules, request, facts, TC_COMPILE_RUN, &plan, err);
-    return r == 0 ? start_cell(plan, err) : r;
+    return r == 0 ? start_cell(plan, ret_status, err) : r;
 }
 
 void tc_probe_whole_cell(const struct tc_examination *so_far, struct tc_finding *ret)
@@ -93,13 +93,16 @@ void tc_probe_whole_cell(const struct tc_examination *so_far, struct tc_finding 
                                  .ask_fd = -1};
     struct tc_error err = {0};
     uint64_t started_us = tc_clock_us();
+    int status = 0;
 
     (void)so_far;
     if (!TC_BUILT_MEDIATION)
         request.allow_degraded = 1u << TC_DEGRADE_MEDIATION;
     if (arena == NULL)
         tc_error_set(&err, -ENOMEM, "make a request");
-    if (arena != NULL && try_request(&request, &err) == 0) {
+    else if (tc_trial_run(RULES, &request, &status, &err) == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        tc_error_plain(&err, -EIO, "'/bin/true' failed in the cell");
+    if (err.code == 0) {
         tc_found(ret, TC_STATE_OK, "a cell was started in the current directory and ran /bin/true, in %.1f ms",
                  (double)(tc_clock_us() - started_us) / 1000);
         return;

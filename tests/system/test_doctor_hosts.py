@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `toolcell doctor` says of hosts that lack something: it is missing, it alone, and the remedy names the cause."""
+
+import subprocess
+import textwrap
+
+import pytest
+
+import doctoring
+from doctoring import (CLONE_NEWNET, CLONE_NEWUSER, EACCES, ENOSYS, EPERM, LOST, NEW_LISTENER, filtered, poorer,
+                       settings)
+from harness import PYTHON, as_root, as_user
+
+
+@pytest.fixture
+def doctor(cell):
+    return lambda *prefix, **more: doctoring.ask(cell, *prefix, **more)
+
+
+def test_control_without_a_poorer_host(doctor):
+    """The same detour without the loss finds what the test after it misses."""
+    assert doctor(*filtered("errno", "nothing")).works == doctor().works
+
+
+@as_user
+def test_control_of_the_namespace_alone(doctor):
+    assert doctor(*poorer()).works == doctor().works
+
+
+@as_user
+def test_root_of_a_namespace_has_no_ids_to_give(doctor):
+    answer = doctor("unshare", "--user", "--map-root-user")
+    assert answer.document["uid"] == 0 and not answer.works
+    assert answer.state("user-namespaces") == "ok" and answer.state("id-maps") == "missing"
+    assert "/etc/toolcell/uids" in answer.checks["id-maps"]["remedy"]
+
+
+@as_user
+def test_no_user_namespaces_left(doctor):
+    answer = doctor(*poorer("echo 0 >/proc/sys/user/max_user_namespaces"))
+    assert not answer.works and answer.state("user-namespaces") == "missing"
+    assert "user.max_user_namespaces" in answer.checks["user-namespaces"]["remedy"]
+    assert answer.checks["mount-namespace"]["detail"] == "not tried: it needs user-namespaces"
+    assert not answer.enforces["isolation"] and not answer.enforces["network-none"]
+
+
+@as_user
+def test_no_network_namespaces_left(doctor):
+    answer = doctor(*poorer("echo 0 >/proc/sys/user/max_net_namespaces"))
+    assert not answer.works and answer.state("user-namespaces") == "ok"
+    assert answer.state("network-namespace") == "missing"
+    assert "user.max_net_namespaces" in answer.checks["network-namespace"]["remedy"]
+
+
+@as_root
+def test_masked_proc_as_root(doctor):
+    answer = doctor("unshare", "--mount", "sh", "-c", 'mount --bind /dev/null /proc/timer_list && exec "$@"', "sh")
+    assert answer.lacking() == {"procfs", "run"}
+    assert "--allow-degraded=proc" in answer.checks["procfs"]["remedy"]
+    assert "mounted over a part of /proc" in answer.checks["procfs"]["remedy"]
+
+
+@as_user
+def test_masked_proc_as_user(doctor):
+    answer = doctor(*poorer("mount --bind /dev/null /proc/timer_list"))
+    assert answer.state("procfs") == "missing" and not answer.works
+    assert answer.state("mount-api") == "ok"
+    assert "mounted over a part of /proc" in answer.checks["procfs"]["remedy"]
+
+
+@as_user
+def test_apparmor_takes_capabilities_away(cell, doctor):
+    """As Ubuntu does it: the namespace is made, the ids are mapped, and then capabilities are lost inside."""
+    line = settings(cell, apparmor_restrict_unprivileged_userns=1)
+    answer = doctor(*poorer(line), *LOST)
+    check = answer.checks["user-namespaces"]
+    assert check["state"] == "missing" and "capabilities are lost inside" in check["detail"] and not answer.works
+    assert "kernel.apparmor_restrict_unprivileged_userns" in check["remedy"]
+    assert f"profile toolcell {cell.binary} flags=(unconfined)" in check["remedy"]
+    assert check["remedy"].endswith("apparmor_parser -r /etc/apparmor.d/toolcell")
+
+
+@as_user
+def test_capabilities_are_lost_without_apparmor(doctor):
+    """Control: the same loss where no setting explains it is not put down to AppArmor."""
+    check = doctor(*LOST).checks["user-namespaces"]
+    assert check["state"] == "missing" and "capabilities are lost inside" in check["detail"]
+    assert "AppArmor" not in check["remedy"]
+
+
+@as_user
+def test_apparmor_refuses_user_namespaces(cell, doctor):
+    line = settings(cell, apparmor_restrict_unprivileged_userns=1)
+    answer = doctor(*poorer(line), *filtered("errno", "clone", EACCES, 0, CLONE_NEWUSER))
+    assert "/etc/apparmor.d/toolcell" in answer.checks["user-namespaces"]["remedy"]
+
+
+@as_user
+def test_user_namespaces_are_switched_off_for_users(cell, doctor):
+    line = settings(cell, unprivileged_userns_clone=0)
+    answer = doctor(*poorer(line), *filtered("errno", "clone", EPERM, 0, CLONE_NEWUSER))
+    assert "kernel.unprivileged_userns_clone=1" in answer.checks["user-namespaces"]["remedy"]
+
+
+@as_root
+def test_programs_in_memory_are_forbidden(doctor):
+    """The setting belongs to a pid namespace since Linux 6.6."""
+    prefix = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"', "sh"]
+    answer = doctor(*prefix)
+    assert answer.lacking() - {"cgroup-delegation"} == {"memfd-exec", "run"}
+    assert answer.checks["memfd-exec"]["remedy"] == "sysctl vm.memfd_noexec=1 or 0"
+
+
+def test_filter_forbids_user_namespaces(doctor):
+    answer = doctor(*filtered("errno", "clone", EPERM, 0, CLONE_NEWUSER))
+    assert answer.state("user-namespaces") == "missing" and not answer.works
+    assert "seccomp filter forbids clone(CLONE_NEWUSER)" in answer.checks["user-namespaces"]["remedy"]
+    assert answer.state("landlock") == answer.state("seccomp-notify") == "ok"
+
+
+def test_filter_forbids_network_namespaces(doctor):
+    answer = doctor(*filtered("errno", "clone", EPERM, 0, CLONE_NEWNET))
+    assert answer.lacking() - {"cgroup-delegation"} == {"network-namespace", "run"}
+    assert "seccomp filter" in answer.checks["network-namespace"]["remedy"]
+
+
+def test_no_landlock(doctor):
+    answer = doctor(*filtered("errno", "landlock_create_ruleset", ENOSYS))
+    assert answer.lacking() - {"cgroup-delegation"} == {"landlock", "run"}
+    assert answer.checks["landlock"]["remedy"] and "Landlock" in answer.checks["run"]["detail"]
+    assert not answer.enforces["rules-static"] and not answer.enforces["network-host"]
+
+
+@pytest.mark.parametrize("code", [EPERM, ENOSYS])
+def test_no_listener(doctor, code):
+    answer = doctor(*filtered("errno", "seccomp", code, 1, NEW_LISTENER))
+    assert answer.state("seccomp-notify") == "missing" and answer.checks["seccomp-notify"]["remedy"]
+    assert answer.state("seccomp-filter") == "ok"
+    assert not answer.enforces["rules-mediated"]
+
+
+def test_a_listener_is_there_already(doctor):
+    answer = doctor(*filtered("listen", "nothing"))
+    assert answer.state("seccomp-notify") == "missing"
+    assert "there already" in answer.checks["seccomp-notify"]["detail"]
+    assert answer.state("seccomp-filter") == "ok"
+
+
+def test_a_filter_that_was_not_really_loaded(doctor):
+    """What answers 0 and loads nothing is found out by using what was to be refused."""
+    answer = doctor(*filtered("errno", "seccomp", 0))
+    assert answer.state("seccomp-filter") == "missing" and "does not hold" in answer.checks["seccomp-filter"]["detail"]
+
+
+def test_whoever_tries_is_killed(doctor):
+    answer = doctor(*filtered("kill", "landlock_create_ruleset"))
+    assert answer.state("landlock") == "missing"
+    assert "kills whoever tries" in answer.checks["landlock"]["detail"]
+    assert answer.state("seccomp-filter") == "ok" and not answer.works
+
+
+@pytest.mark.parametrize("call, check", [("mount_setattr", "mount-api"), ("close_range", "close-range"),
+                                         ("pidfd_send_signal", "pidfd")])
+def test_an_old_kernel(doctor, call, check):
+    answer = doctor(*filtered("errno", call, ENOSYS))
+    assert answer.state(check) == "missing" and "newer kernel" in answer.checks[check]["remedy"]
+
+
+def test_nothing_can_be_started(cell):
+    """Where not even a process can be made it says so and does not guess."""
+    done = subprocess.run([*map(str, filtered("errno", "clone", 11)), str(cell.binary), "doctor"], capture_output=True,
+                          text=True, cwd=cell.workspace, env=cell.environment(), timeout=60, **cell.identity.popen())
+    assert done.returncode == 125 and done.stdout == ""
+    assert done.stderr.startswith("toolcell: start a process to try kernel: ") and done.stderr.count("\n") == 1
+
+
+STOP_ONE = textwrap.dedent("""
+    import os, signal, subprocess, sys
+    process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+    stopped = False
+    while not stopped and process.poll() is None:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+            for child in children.read().split():
+                os.kill(int(child), signal.SIGSTOP)
+                stopped = True
+    sys.stdout.buffer.write(process.communicate()[0])
+    sys.exit(process.returncode)
+""")
+
+
+def test_a_probe_that_hangs_is_ended(doctor):
+    """Stopped, as one that hangs in a system call: ended after 5 s, and the others go on."""
+    for _ in range(5):  # a probe may be done by the time it is stopped
+        answer = doctor(PYTHON, "-c", STOP_ONE)
+        ended = [check for check in answer.document["checks"] if "no answer within" in check["detail"]]
+        if ended:
+            break
+    assert [check["detail"] for check in ended] == ["no answer within 5 s; the probe was ended"]
+    assert answer.state("close-range") == "ok"
