@@ -63,13 +63,13 @@ GO = """
 package main
 import ("fmt"; "net"; "os/exec")
 func main() {
-	listener, failure := net.Listen("tcp", "127.0.0.1:0")
-	if failure != nil { panic(failure) }
-	go func() { peer, _ := listener.Accept(); peer.Close() }()
-	if _, failure = net.Dial("tcp", listener.Addr().String()); failure != nil { panic(failure) }
-	if failure = exec.Command("true").Run(); failure != nil { panic(failure) }
-	if _, failure = net.Interfaces(); failure != nil { panic(failure) }
-	fmt.Println("done")
+    listener, failure := net.Listen("tcp", "127.0.0.1:0")
+    if failure != nil { panic(failure) }
+    go func() { peer, _ := listener.Accept(); peer.Close() }()
+    if _, failure = net.Dial("tcp", listener.Addr().String()); failure != nil { panic(failure) }
+    if failure = exec.Command("true").Run(); failure != nil { panic(failure) }
+    if _, failure = net.Interfaces(); failure != nil { panic(failure) }
+    fmt.Println("done")
 }
 """
 

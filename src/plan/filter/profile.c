@@ -84,8 +84,11 @@ static void read_values(const struct reader *reader, struct filter_test *test, c
             fail(reader, "too many values", word);
         test->values[test->count++] = need_value(reader, word);
     }
-    if (test->count == 0)
-        fail(reader, "a value is missing", NULL);
+    if (test->count == 0 || (test->kind == FILTER_ABOVE && test->count > 1))
+        fail(reader, "a value is missing, or there are too many", NULL);
+    for (size_t i = 0; i < test->count; i++)
+        if ((test->values[i] & ~test->mask) != 0)
+            fail(reader, "the mask hides a part of a value", NULL);
     if (test->kind != FILTER_HAS)
         return;
     for (size_t i = 1; i < test->count; i++)
@@ -110,6 +113,8 @@ static void read_test(const struct reader *reader, struct filter_test *test, cha
         fail(reader, "a test is missing", NULL);
     if (strcmp(word, "set") == 0 || strcmp(word, "null") == 0) {
         test->kind = word[0] == 's' ? FILTER_SET : FILTER_NULL;
+        if (test->mask != 0xffffffff || strtok_r(NULL, " ", &save) != NULL)
+            fail(reader, "pointers are tested as a whole", word);
         return;
     }
     test->kind = FILTER_IS;
@@ -146,6 +151,8 @@ static void read_conditional(struct reader *reader, const char *name, char *text
             fail(reader, "too many tests", test);
         read_test(reader, &rule->tests[rule->test_count++], test);
     }
+    if (rule->test_count == 0)
+        fail(reader, "a test is missing", name);
 }
 
 static void read_number(struct reader *reader, char *text)
