@@ -12,7 +12,7 @@ packages_build=(gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python
 # shellcheck disable=SC2034
 packages_check=(git clang clang-format clang-tidy libclang-rt-14-dev cppcheck check python3-pytest python3-jsonschema
     strace valgrind bubblewrap busybox-static nodejs make e2fsprogs file util-linux passwd procps iproute2 mandoc shellcheck
-    zsh fish)
+    zsh fish qemu-system-x86 cpio)
 
 say()
 {
