@@ -12,13 +12,13 @@ from harness import PYTHON, SLACK, SOURCE
 SCHEMA = json.loads((SOURCE / "policy" / "schema" / "doctor.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
-# Load a filter that makes one system call fail, then become the command that follows.
+# Load a filter that makes one system call fail, kill or (asked of a listener that never answers) hang, then become the command that follows.
 FILTER = """
 import ctypes, errno, os, struct, sys
 name, code, number, argument, mask = sys.argv[1], *map(int, sys.argv[2:6])
 libc = ctypes.CDLL(None, use_errno=True)
 LOAD, JUMP_EQUAL, JUMP_SET, RETURN = 0x20, 0x15, 0x45, 0x06
-refuse = 0x80000000 if name == "kill" else 0x50000 | code
+refuse = {"kill": 0x80000000, "hang": 0x7fc00000}.get(name, 0x50000 | code)
 lines = [(LOAD, 0, 0, 0), (JUMP_EQUAL, 0, 3, number), (LOAD, 0, 0, 16 + 8 * argument),
          (JUMP_SET, 0, 1, mask), (RETURN, 0, 0, refuse), (RETURN, 0, 0, 0x7fff0000)]
 if mask == 0:
@@ -29,7 +29,7 @@ class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 what = Program(len(lines), ctypes.cast(buffer, ctypes.c_void_p))
 libc.prctl(38, 1, 0, 0, 0)
-flags = 8 if name == "listen" else 0
+flags = 8 if name in ("listen", "hang") else 0
 fd = libc.syscall({"x86_64": 317, "aarch64": 277}[os.uname().machine], 1, flags, ctypes.byref(what))
 if fd < 0: raise OSError(ctypes.get_errno(), "seccomp")
 if fd > 0: os.set_inheritable(fd, True)
@@ -40,9 +40,9 @@ CLONE_NEWUSER, CLONE_NEWNET, NEW_LISTENER = 0x10000000, 0x40000000, 8
 EPERM, EACCES, ENOSYS = 1, 13, 38
 NUMBERS = {  # system calls by machine
     "x86_64": {"clone": 56, "seccomp": 317, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
-               "pidfd_send_signal": 424, "unshare": 272, "io_uring_setup": 425, "nothing": 1000},
+               "pidfd_send_signal": 424, "unshare": 272, "io_uring_setup": 425, "chroot": 161, "nothing": 1000},
     "aarch64": {"clone": 220, "seccomp": 277, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
-                "pidfd_send_signal": 424, "unshare": 97, "io_uring_setup": 425, "nothing": 1000},
+                "pidfd_send_signal": 424, "unshare": 97, "io_uring_setup": 425, "chroot": 51, "nothing": 1000},
 }[os.uname().machine]
 
 
