@@ -19,53 +19,20 @@
  * does not exist in a cell. Links stay links, so that a merged /usr, the
  * alternatives and /etc/localtime work as they do outside. Of /etc only what
  * programs need to start and to speak their language, time zone and
- * certificates is named. Nothing there may hold a secret: no accounts, no
- * credentials of package managers (npmrc, pip.conf, apt/auth.conf, maven,
- * gitconfig), no private keys (only the public parts of ssl and pki).
+ * certificates is named; each costs a start some 20 us, so what only holds defaults (host.conf, gai.conf, rpc,
+ * networks, magic, inputrc) is left out. Nothing there may hold a secret: no accounts, no credentials of package
+ * managers (npmrc, pip.conf, apt/auth.conf, maven, gitconfig), no private keys (only the public parts of ssl and pki).
  */
 
 static const char *const host_directories[] = {"usr",   "bin",    "sbin",   "lib", "lib32",
                                                "lib64", "libx32", "libo32", "opt", NULL};
 
-static const char *const etc_names[] = {"alternatives",
-                                        "alpine-release",
-                                        "crypto-policies",
-                                        "debian_version",
-                                        "fedora-release",
-                                        "fonts",
-                                        "gai.conf",
-                                        "gnutls",
-                                        "host.conf",
-                                        "inputrc",
-                                        "ld.so.cache",
-                                        "ld.so.conf",
-                                        "ld.so.conf.d",
-                                        "locale.alias",
-                                        "locale.conf",
-                                        "localtime",
-                                        "lsb-release",
-                                        "magic",
-                                        "magic.mime",
-                                        "mime.types",
-                                        "networks",
-                                        "os-release",
-                                        "perl",
-                                        "pki/ca-trust",
-                                        "pki/java",
-                                        "pki/tls/cert.pem",
-                                        "pki/tls/certs",
-                                        "pki/tls/openssl.cnf",
-                                        "protocols",
-                                        "redhat-release",
-                                        "rpc",
-                                        "services",
-                                        "ssl/cert.pem",
-                                        "ssl/certs",
-                                        "ssl/openssl.cnf",
-                                        "system-release",
-                                        "terminfo",
-                                        "timezone",
-                                        NULL};
+static const char *const etc_names[] = {
+    "alternatives",     "alpine-release", "crypto-policies",     "debian_version", "fedora-release", "fonts",
+    "gnutls",           "ld.so.cache",    "ld.so.conf",          "ld.so.conf.d",   "locale.conf",    "localtime",
+    "lsb-release",      "mime.types",     "os-release",          "perl",           "pki/ca-trust",   "pki/java",
+    "pki/tls/cert.pem", "pki/tls/certs",  "pki/tls/openssl.cnf", "protocols",      "redhat-release", "services",
+    "ssl/cert.pem",     "ssl/certs",      "ssl/openssl.cnf",     "system-release", "timezone",       NULL};
 
 /* Names with a version in them. */
 static const char *const etc_families[] = {"java-", "ld-musl-", "python3", NULL};
