@@ -6,6 +6,7 @@
  */
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/emit.h"
@@ -160,6 +161,8 @@ static void emit_enforcement(struct tc_emit *emit, const struct tc_call *call)
         tc_emit_string(emit, NULL, namespaces[i]);
     if (plan->net != TC_NET_HOST)
         tc_emit_string(emit, NULL, "net");
+    if (access("/proc/self/ns/cgroup", F_OK) == 0) /* not on a kernel without groups, which has none to hide */
+        tc_emit_string(emit, NULL, "cgroup");
     tc_emit_array_end(emit);
     tc_emit_unsigned(emit, "landlock_abi", plan->landlock_abi);
     tc_emit_string(emit, "seccomp", plan->filter_size > 0 ? plan->filter_name : NULL);

@@ -14,7 +14,7 @@ def test_start(cell):
     assert len(start["policy"]) == 64 and len(start["plan"]) == 64
     assert start["label"] == {"task": "7", "who": "me"}
     enforcement = start["enforcement"]
-    assert set(enforcement["namespaces"]) >= {"user", "mnt", "pid", "net", "ipc", "uts"} or "mount" in enforcement["namespaces"]
+    assert set(enforcement["namespaces"]) == {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}
     assert enforcement["landlock_abi"] >= 1 and enforcement["seccomp"] and enforcement["mediation"] is False
     assert isinstance(enforcement["uid"], int) and enforcement["uid"] != 0
 
