@@ -133,11 +133,11 @@ socket: EPERM if arg0 is AF_NETLINK, arg2 is not NETLINK_ROUTE
 socketpair: EPERM if arg0 is not AF_UNIX
 
 [transports]
-why: asking for another transport loads its module into the host's kernel (SCTP, DCCP, MPTCP, UDP-Lite); the answer is
-why: that of a kernel without it, on which Go falls back from MPTCP to TCP. Kernel TLS and other layers on top of TCP
-why: are loaded in the same way
-socket: EPROTONOSUPPORT if arg0 is AF_INET, arg2 is not 0 IPPROTO_TCP IPPROTO_UDP IPPROTO_ICMP
-socket: EPROTONOSUPPORT if arg0 is AF_INET6, arg2 is not 0 IPPROTO_TCP IPPROTO_UDP IPPROTO_ICMPV6
+why: asking for another transport loads its module into the host's kernel (SCTP, DCCP, MPTCP, L2TP); the answer is that
+why: of a kernel without it, on which Go falls back from MPTCP to TCP. UDP-Lite is a part of UDP. Kernel TLS and other
+why: layers on top of TCP are loaded in the same way
+socket: EPROTONOSUPPORT if arg0 is AF_INET, arg2 is not 0 IPPROTO_TCP IPPROTO_UDP IPPROTO_UDPLITE IPPROTO_ICMP
+socket: EPROTONOSUPPORT if arg0 is AF_INET6, arg2 is not 0 IPPROTO_TCP IPPROTO_UDP IPPROTO_UDPLITE IPPROTO_ICMPV6
 setsockopt: ENOENT if arg1 is IPPROTO_TCP, arg2 is TCP_ULP
 
 [leases]

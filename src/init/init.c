@@ -153,10 +153,10 @@ static void execute(struct state *state, const struct tc_init_request *request, 
     }
     if (deadline_ms > 0)
         state->deadline_ms = now_ms() + deadline_ms;
-    /* Late, since what init starts inherits its filters, and nothing is started after this. */
+    reply((struct tc_init_reply){.type = TC_INIT_STARTED, .pid = (uint32_t)state->command});
+    /* Last, since what init starts inherits its filters, and nothing is started after this. */
     if (tc_narrow() < 0)
         leave(1);
-    reply((struct tc_init_reply){.type = TC_INIT_STARTED, .pid = (uint32_t)state->command});
 }
 
 /* Receive one request; returns how many descriptors came with it. */
