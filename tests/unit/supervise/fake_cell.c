@@ -230,7 +230,7 @@ int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_er
     ret->pid = (pid_t)pid;
     ret->pidfd = pidfd;
     ret->control = pair[0];
-    ret->host_uid = 4242;
+    ret->host_uid = geteuid() == 0 ? 4242 : geteuid(); /* an ordinary user has none but his own to give pipes to */
     return 0;
 }
 
