@@ -64,13 +64,13 @@ def test_a_cgroup_is_seen():
     assert any(line.startswith("cgroup") and group.name in line for line in lines), lines
 
 
-def test_a_file_is_seen():
+def test_a_file_is_seen(base, monkeypatch):
+    monkeypatch.setattr(leftovers, "PLACES", [base])
     before = leftovers.snapshot({os.getuid()})
-    path = Path("/tmp/toolcell-leak")
-    path.write_text("")
+    (base / "left").write_text("")
     lines = leftovers.remaining(before, {os.getuid()}, timeout=0)
-    path.unlink()
-    assert any(line.startswith("file") and str(path) in line for line in lines), lines
+    (base / "left").unlink()
+    assert any(line.startswith("file") and "/left" in line for line in lines), lines
 
 
 SKIPPING = """
@@ -84,7 +84,7 @@ def test_skips():
 def run_nested(base, name, source, **environment):
     """The real conftest, in a run of its own."""
     nested = base / name
-    nested.mkdir()
+    nested.mkdir(exist_ok=True)
     for file in ("conftest.py", "harness.py", "agent.py", "leftovers.py"):
         shutil.copy(HERE / file, nested / file)
     (nested / "test_nested.py").write_text(source)
@@ -100,14 +100,17 @@ def test_a_skip_is_a_failure_when_all_must_work(base):
 
 LEAKY = """
 import os, pathlib, subprocess
+import leftovers
+
+leftovers.PLACES.append("shared")  # the shared places of the machine are watched by other runs too
 
 def test_leaks_a_process():
     subprocess.run(["sh", "-c", "setsid sleep 20 >/dev/null 2>&1 & exit 0"], check=True)
 
 def test_leaks_a_file():
-    pathlib.Path("/tmp/toolcell-leak-nested").write_text("")
+    pathlib.Path("shared/of-a-cell").write_text("")
     if os.getuid() == 0:
-        os.chown("/tmp/toolcell-leak-nested", 2000000007, 2000000007)
+        os.chown("shared/of-a-cell", 2000000007, 2000000007)
 
 def test_leaks_nothing():
     pass
@@ -115,9 +118,9 @@ def test_leaks_nothing():
 
 
 def test_the_fixture_fails_a_test_that_leaks(base):
+    (base / "leaky" / "shared").mkdir(parents=True)
     output = run_nested(base, "leaky", LEAKY)
-    Path("/tmp/toolcell-leak-nested").unlink()
     for pid in leftovers.descendants(os.getpid()):
         os.kill(pid, 9)
     assert "2 errors" in output and "3 passed" in output, output
-    assert "sleep 20" in output and "toolcell-leak-nested" in output, output
+    assert "sleep 20" in output and "shared/of-a-cell" in output, output
