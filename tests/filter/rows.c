@@ -102,7 +102,7 @@ const struct row rows[] = {
     {"socket", {AF_INET, SOCK_STREAM, IPPROTO_MPTCP}, EPROTONOSUPPORT},
     {"socket", {AF_INET6, SOCK_STREAM, IPPROTO_MPTCP}, EPROTONOSUPPORT},
     {"socket", {AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE}, ALLOWED},
-    {"socket", {AF_INET, SOCK_DGRAM, 33}, EPROTONOSUPPORT}, /* DCCP */
+    {"socket", {AF_INET, SOCK_DGRAM, 33}, EPROTONOSUPPORT},  /* DCCP */
     {"socket", {AF_INET, SOCK_DGRAM, 115}, EPROTONOSUPPORT}, /* L2TP */
     {"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_ICMP}, EPROTONOSUPPORT},
     {"socket", {AF_UNIX, SOCK_STREAM, 1}, ALLOWED}, /* the family's only protocol may be named */
