@@ -194,21 +194,30 @@ static int add_scratch(struct tc_compiler *compiler)
 }
 
 /*
- * Lists the open file description locks of the whole machine (only other kinds are told by pid namespace), with their
- * ranges: 128 bits of any cell's choice for every other cell to read. Nothing replaces a name in procfs, so that this
- * mask holds.
+ * locks lists the open file description locks of the whole machine (only other kinds are told by pid namespace), with
+ * their ranges: 128 bits of any cell's choice for every other cell to read. keys names the keyrings that the caller of
+ * toolcell has on the host. Nothing replaces a name in procfs, so that a mask holds.
  */
-static int mask_locks(struct tc_compiler *compiler)
-{
-    const struct tc_facts *facts = compiler->facts;
+const char *const tc_proc_masks[] = {"/proc/locks", "/proc/keys", NULL};
 
-    if (!facts->proc_locks)
-        return 0;
+static const struct tc_fact_path *find_null(const struct tc_facts *facts)
+{
     for (size_t i = 0; i < facts->device_count; i++)
         if (strcmp(facts->devices[i].target, "/dev/null") == 0)
-            return bind_path(compiler, "/proc/locks", &facts->devices[i].path, "base",
-                             TC_STEP_READ_ONLY | TC_STEP_NOEXEC | TC_STEP_DEVICE | TC_STEP_NESTED, 0);
-    return -ENODEV;
+            return &facts->devices[i].path;
+    return NULL;
+}
+
+static int mask_proc(struct tc_compiler *compiler)
+{
+    const struct tc_fact_path *null = find_null(compiler->facts);
+    int result = 0;
+
+    for (const char *const *mask = compiler->facts->proc_masks; *mask != NULL && result == 0; mask++)
+        result = null == NULL ? -ENODEV
+                              : bind_path(compiler, *mask, null, "base",
+                                          TC_STEP_READ_ONLY | TC_STEP_NOEXEC | TC_STEP_DEVICE | TC_STEP_NESTED, 0);
+    return result;
 }
 
 static int add_proc(struct tc_compiler *compiler, struct tc_error *err)
@@ -233,7 +242,7 @@ static int add_proc(struct tc_compiler *compiler, struct tc_error *err)
     if (step == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     step->access = TC_ACCESS_READ | TC_ACCESS_LIST | (visible ? TC_ACCESS_MODIFY : 0);
-    result = visible ? mask_locks(compiler) : 0;
+    result = visible ? mask_proc(compiler) : 0;
     return result < 0 ? tc_error_set(err, result, "compile the plan") : 0;
 }
 

@@ -223,6 +223,23 @@ static int gather_resolver(struct tc_facts *facts, const struct tc_request *requ
     return facts->resolv_conf == NULL ? tc_error_set(err, -ENOMEM, "read '/etc/resolv.conf'") : 0;
 }
 
+static int gather_masks(struct tc_facts *facts, struct tc_error *err)
+{
+    size_t count = 0;
+    const char **list;
+
+    while (tc_proc_masks[count] != NULL)
+        count++;
+    list = tc_arena_array(facts->arena, count + 1, sizeof(*list));
+    if (list == NULL)
+        return tc_error_set(err, -ENOMEM, "look at '/proc'");
+    facts->proc_masks = list;
+    for (const char *const *mask = tc_proc_masks; *mask != NULL; mask++)
+        if (access(*mask, F_OK) == 0)
+            *list++ = *mask;
+    return 0;
+}
+
 static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, const struct tc_request *request,
                       const char *const *protect, struct tc_error *err)
 {
@@ -235,8 +252,7 @@ static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, co
     if (result < 0)
         return result;
     facts->proc_visible = tc_mounts_proc_visible(&mounts);
-    facts->proc_locks = access("/proc/locks", F_OK) == 0;
-    if ((result = gather_sources(facts, &mounts, request, err)) == 0 &&
+    if ((result = gather_sources(facts, &mounts, request, err)) == 0 && (result = gather_masks(facts, err)) == 0 &&
         (result = gather_rootfs(facts, &mounts, request, err)) == 0 &&
         (result = tc_rootfs_devices(facts, &mounts, err)) == 0 && (result = tc_timezone_gather(facts, err)) == 0 &&
         (result = gather_resolver(facts, request, err)) == 0 &&

@@ -53,6 +53,9 @@ struct tc_fact_subtree {
     struct tc_fact_path path; /* kind NONE when it is missing or a link is on the way */
 };
 
+/* Files of procfs that tell of the whole machine; NULL-terminated. */
+extern const char *const tc_proc_masks[];
+
 struct tc_facts {
     struct tc_arena *arena; /* owns everything here */
     uid_t uid;              /* effective, of the caller */
@@ -65,10 +68,10 @@ struct tc_facts {
     bool stdin_terminal;        /* the caller's stdin is a terminal */
     const char *resolv_conf;    /* --net host: content of the host's resolver configuration, or NULL */
 
-    unsigned landlock_abi; /* 0: none */
-    bool proc_visible;     /* a new procfs may be mounted in a user namespace */
-    bool proc_locks;       /* procfs lists file locks */
-    bool overlay;          /* overlayfs is there */
+    unsigned landlock_abi;         /* 0: none */
+    bool proc_visible;             /* a new procfs may be mounted in a user namespace */
+    const char *const *proc_masks; /* what procfs has of tc_proc_masks; NULL-terminated */
+    bool overlay;                  /* overlayfs is there */
 
     struct tc_fact_path workspace;
     const struct tc_fact_path *mounts; /* in request order */

@@ -148,6 +148,14 @@ def test_the_control_meets(cell, channel):
         cell.outside(CLEAN)
 
 
+def test_host_keyrings_are_not_told(cell):
+    """A process outside sees at least its own user's keyrings: naming one makes it."""
+    assert cell.run("cat", "/proc/keys").succeeded().text == ""
+    control = cell.outside(
+        "import ctypes; ctypes.CDLL(None).syscall(250, 0, -4, 1); print(open('/proc/keys').read())")  # KEYCTL_GET_KEYRING_ID
+    assert b"keyring" in control.stdout
+
+
 def test_host_locks_are_not_told(cell):
     """Toolcell's own leases of host ids are such locks."""
     assert cell.run("cat", "/proc/locks").succeeded().text == ""

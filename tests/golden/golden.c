@@ -194,7 +194,7 @@ static void read_facts(struct golden *golden)
     facts->environ = read_list(golden, &golden->facts, "environ", facts->environ);
     facts->landlock_abi = (unsigned)get_number(&golden->facts, "landlock_abi", facts->landlock_abi);
     facts->proc_visible = get_flag(&golden->facts, "proc_visible", true);
-    facts->proc_locks = get_flag(&golden->facts, "proc_locks", true);
+    facts->proc_masks = tc_proc_masks;
     facts->stdin_terminal = get_flag(&golden->facts, "stdin_terminal", false);
     facts->resolv_conf = get_text(golden, &golden->facts, "resolv_conf", NULL);
     facts->protect = read_list(golden, &golden->facts, "protect", facts->protect);

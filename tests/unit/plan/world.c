@@ -73,7 +73,7 @@ void world_init(struct world *world)
                                      .timezone = "Europe/Berlin",
                                      .landlock_abi = 7,
                                      .proc_visible = true,
-                                     .proc_locks = true,
+                                     .proc_masks = tc_proc_masks,
                                      .overlay = true,
                                      .mounts = world->sources,
                                      .points = world->points,
