@@ -245,6 +245,8 @@ const char *tc_json_pointer(const struct tc_json *json, char *text, size_t size)
     return text;
 }
 
+#define PLACE_SHOWN 220 /* bytes of a JSON pointer in a message */
+
 int tc_json_bad(const struct tc_json *json, struct tc_error *err, const char *format, ...)
 {
     const struct tc_json *root = json;
@@ -259,5 +261,11 @@ int tc_json_bad(const struct tc_json *json, struct tc_error *err, const char *fo
     va_end(args);
     tc_json_pointer(json, pointer, sizeof pointer);
     tc_text_escape(&place, pointer[0] == '\0' ? "/" : pointer, pointer[0] == '\0' ? 1 : strlen(pointer));
-    return tc_error_plain(err, -EINVAL, "%s: %s: %s", root->key, tc_buf_failed(&place) ? "?" : place.data, why);
+    if (tc_buf_failed(&place))
+        return tc_error_plain(err, -EINVAL, "%s: ?: %s", root->key, why);
+    /* Escaping makes four bytes of one; the reason must still fit behind the place. */
+    if (place.length > PLACE_SHOWN)
+        return tc_error_plain(err, -EINVAL, "%s: %.*s...: %s", root->key,
+                              (int)tc_utf8_complete(place.data, PLACE_SHOWN), place.data, why);
+    return tc_error_plain(err, -EINVAL, "%s: %s: %s", root->key, place.data, why);
 }
