@@ -95,7 +95,8 @@ def _files(place, alone, uids):
     except FileNotFoundError:
         return found
     for entry in entries:
-        if entry.name.startswith(("pytest-of-", "toolcell-test-")):  # of test runs
+        # Of test runs; and the directory of root's locks on host ids, which the first call makes and which stays.
+        if entry.name.startswith(("pytest-of-", "toolcell-test-")) or entry.path == "/run/toolcell":
             continue
         try:
             owner = entry.stat(follow_symlinks=False).st_uid
