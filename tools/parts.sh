@@ -195,6 +195,7 @@ part_sanitize()
     sanitizer_options
     meson_tests sanitize build-asan -t 5
     cp "$logs/sanitize.counts" "$logs/sanitize.unit"
+    cp "$logs/sanitize.closing" "$logs/sanitize.first"
     if [ "$TOOLCELL_LONG" = 1 ]; then
         tests=(tests/system tests/escape)
         ASAN_OPTIONS+=:detect_leaks=0 # many tests take away what the search for leaks needs, a clone or ptrace
@@ -203,6 +204,8 @@ part_sanitize()
     paste -d' ' "$logs/sanitize.unit" "$logs/sanitize.counts" |
         awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/sanitize.sum"
     mv "$logs/sanitize.sum" "$logs/sanitize.counts"
+    printf '%s; %s\n' "$(cat "$logs/sanitize.first")" "$(cat "$logs/sanitize.closing")" >"$logs/sanitize.sum"
+    mv "$logs/sanitize.sum" "$logs/sanitize.closing"
 }
 
 # Each target starts from a copy of its corpus, so that what it finds does not change the checkout.
