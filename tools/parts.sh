@@ -73,7 +73,7 @@ system_suite()
     shift 2
     [ "$TOOLCELL_LONG" != 1 ] || set -- --long "$@"
     # Debian's own interpreter, which has the packages installed above, whatever comes first in PATH.
-    TOOLCELL="$top/$binary" PYTHONDONTWRITEBYTECODE=1 timeout -k 10 1200 \
+    TOOLCELL="$top/$binary" PYTHONDONTWRITEBYTECODE=1 timeout -k 10 "${suite_seconds:-1200}" \
         /usr/bin/python3 -m pytest -p no:cacheprovider -q -rfEs --durations=10 "$@" \
         >"$logs/$part.pytest" 2>&1 || status=$?
     cat "$logs/$part.pytest"
@@ -188,7 +188,7 @@ sanitizer_options()
 
 part_sanitize()
 {
-    local tests=(tests/system/test_cases.py tests/system/test_tools.py)
+    local tests=(tests/system/test_cases.py tests/system/test_tools.py) suite_seconds=1200
     # No -Dwerror: the instrumented code makes gcc see faults that the plain builds, which refuse warnings, do not have.
     CC=gcc meson_setup build-asan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
     ninja -C build-asan
@@ -197,7 +197,7 @@ part_sanitize()
     cp "$logs/sanitize.counts" "$logs/sanitize.unit"
     cp "$logs/sanitize.closing" "$logs/sanitize.first"
     if [ "$TOOLCELL_LONG" = 1 ]; then
-        tests=(tests/system tests/escape)
+        tests=(tests/system tests/escape) suite_seconds=3600
         ASAN_OPTIONS+=:detect_leaks=0 # many tests take away what the search for leaks needs, a clone or ptrace
     fi
     system_suite sanitize build-asan/toolcell "${tests[@]}"
