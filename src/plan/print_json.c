@@ -12,19 +12,11 @@
  * as they are: whoever prints a plan sees what the command would see.
  */
 
-static void emit_text(struct tc_emit *emit, const char *key, const char *text)
-{
-    if (text == NULL)
-        tc_emit_null(emit, key);
-    else
-        tc_emit_bytes(emit, key, text, strlen(text));
-}
-
 static void emit_texts(struct tc_emit *emit, const char *key, const char *const *list)
 {
     tc_emit_array(emit, key);
     for (; list != NULL && *list != NULL; list++)
-        emit_text(emit, NULL, *list);
+        tc_emit_string(emit, NULL, *list);
     tc_emit_array_end(emit);
 }
 
@@ -53,10 +45,10 @@ static void emit_step(struct tc_emit *emit, const struct tc_step *step)
 {
     tc_emit_object(emit, NULL);
     tc_emit_string(emit, "kind", tc_step_kind_name(step->kind));
-    emit_text(emit, "target", step->target);
+    tc_emit_string(emit, "target", step->target);
     tc_emit_string(emit, "origin", step->origin);
     if (step->source != NULL) {
-        emit_text(emit, "source", step->source);
+        tc_emit_string(emit, "source", step->source);
         tc_emit_unsigned(emit, "device", step->device);
         tc_emit_unsigned(emit, "inode", step->inode);
     }
@@ -109,10 +101,10 @@ static void emit_kernel(struct tc_emit *emit, const struct tc_plan *plan)
 
 static void emit_command(struct tc_emit *emit, const struct tc_plan *plan)
 {
-    emit_text(emit, "program", plan->program);
+    tc_emit_string(emit, "program", plan->program);
     emit_texts(emit, "argv", plan->argv);
     emit_texts(emit, "env", plan->env);
-    emit_text(emit, "cwd", plan->cwd);
+    tc_emit_string(emit, "cwd", plan->cwd);
     tc_emit_string(emit, "stdin", tc_stdin_name(plan->stdin_mode));
 }
 
@@ -147,8 +139,8 @@ static void emit_mounts(struct tc_emit *emit, const struct tc_plan *plan)
         const struct tc_data_mount *mount = &plan->data[i];
 
         tc_emit_object(emit, NULL);
-        emit_text(emit, "target", mount->target);
-        emit_text(emit, "source", mount->source);
+        tc_emit_string(emit, "target", mount->target);
+        tc_emit_string(emit, "source", mount->source);
         tc_emit_string(emit, "mode", tc_mount_mode_names[mount->mode]);
         tc_emit_string(emit, "way", tc_way_name(mount->way));
         emit_bits(emit, "access", tc_access_names, mount->access);
@@ -158,7 +150,7 @@ static void emit_mounts(struct tc_emit *emit, const struct tc_plan *plan)
     tc_emit_array(emit, "view");
     for (size_t i = 0; i < plan->view.count; i++) {
         tc_emit_object(emit, NULL);
-        emit_text(emit, "target", plan->view.mounts[i].target);
+        tc_emit_string(emit, "target", plan->view.mounts[i].target);
         tc_emit_string(emit, "area", tc_area_name(plan->view.mounts[i].area));
         tc_emit_bool(emit, "read_only", plan->view.mounts[i].read_only);
         tc_emit_object_end(emit);
@@ -183,8 +175,8 @@ static void emit_rule(struct tc_emit *emit, const char *key, const struct tc_rul
     tc_emit_array_end(emit);
     tc_emit_string(emit, "effect", tc_effect_name(rule->effect));
     tc_emit_integer(emit, "priority", rule->priority);
-    emit_text(emit, "reason", rule->reason);
-    emit_text(emit, "source", rule->source);
+    tc_emit_string(emit, "reason", rule->reason);
+    tc_emit_string(emit, "source", rule->source);
     tc_emit_string(emit, "place", tc_rule_place(rule, place, sizeof(place)));
     tc_emit_object_end(emit);
 }
@@ -194,16 +186,11 @@ static void emit_command_rule(struct tc_emit *emit, const struct tc_command_rule
     char place[64];
 
     tc_emit_object(emit, "command");
-    tc_emit_array(emit, "argv");
-    for (size_t i = 0; i < command->count; i++)
-        emit_text(emit, NULL, command->argv[i]);
-    if (command->more)
-        tc_emit_string(emit, NULL, "...");
-    tc_emit_array_end(emit);
+    tc_command_emit(emit, command);
     tc_emit_bool(emit, "any_order", command->any_order);
     tc_emit_string(emit, "effect", tc_effect_name(command->effect));
-    emit_text(emit, "reason", command->reason);
-    emit_text(emit, "source", command->source);
+    tc_emit_string(emit, "reason", command->reason);
+    tc_emit_string(emit, "source", command->source);
     tc_emit_string(emit, "place", tc_command_place(command, place, sizeof(place)));
     tc_emit_object_end(emit);
 }
@@ -231,8 +218,8 @@ static void emit_findings(struct tc_emit *emit, const struct tc_plan *plan)
     tc_emit_array(emit, "needs");
     for (size_t i = 0; i < plan->need_count; i++) {
         tc_emit_object(emit, NULL);
-        emit_text(emit, "subject", plan->needs[i].subject);
-        emit_text(emit, "why", plan->needs[i].why);
+        tc_emit_string(emit, "subject", plan->needs[i].subject);
+        tc_emit_string(emit, "why", plan->needs[i].why);
         emit_rule(emit, "rule", plan->needs[i].rule);
         tc_emit_object_end(emit);
     }
@@ -241,15 +228,15 @@ static void emit_findings(struct tc_emit *emit, const struct tc_plan *plan)
     for (size_t i = 0; i < plan->degraded_count; i++) {
         tc_emit_object(emit, NULL);
         tc_emit_string(emit, "name", plan->degraded[i].name);
-        emit_text(emit, "reason", plan->degraded[i].reason);
+        tc_emit_string(emit, "reason", plan->degraded[i].reason);
         tc_emit_object_end(emit);
     }
     tc_emit_array_end(emit);
     tc_emit_array(emit, "refused");
     for (size_t i = 0; i < plan->refusal_count; i++) {
         tc_emit_object(emit, NULL);
-        emit_text(emit, "message", plan->refusals[i].message);
-        emit_text(emit, "hint", plan->refusals[i].hint);
+        tc_emit_string(emit, "message", plan->refusals[i].message);
+        tc_emit_string(emit, "hint", plan->refusals[i].hint);
         tc_emit_object_end(emit);
     }
     tc_emit_array_end(emit);
@@ -259,7 +246,7 @@ static void emit_labels(struct tc_emit *emit, const struct tc_plan *plan)
 {
     tc_emit_object(emit, "label");
     for (size_t i = 0; i < plan->label_count; i++)
-        emit_text(emit, plan->labels[i].name, plan->labels[i].value);
+        tc_emit_string(emit, plan->labels[i].name, plan->labels[i].value);
     tc_emit_object_end(emit);
 }
 
@@ -271,7 +258,7 @@ void tc_plan_print_json(const struct tc_plan *plan, struct tc_buf *out)
     tc_emit_unsigned(&emit, "version", 1);
     tc_emit_string(&emit, "plan", plan->hash);
     tc_emit_object(&emit, "policy");
-    emit_text(&emit, "name", plan->policy_name);
+    tc_emit_string(&emit, "name", plan->policy_name);
     tc_emit_string(&emit, "sha256", plan->policy_hash);
     tc_emit_object_end(&emit);
     emit_identity(&emit, &plan->identity);

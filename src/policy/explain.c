@@ -293,12 +293,7 @@ static void emit_command(struct tc_emit *emit, const char *key, const struct tc_
         return;
     }
     tc_emit_object(emit, key);
-    tc_emit_array(emit, "argv");
-    for (size_t i = 0; i < command->count; i++)
-        tc_emit_string(emit, NULL, command->argv[i]);
-    if (command->more)
-        tc_emit_string(emit, NULL, "...");
-    tc_emit_array_end(emit);
+    tc_command_emit(emit, command);
     tc_emit_string(emit, "effect", tc_effect_name(command->effect));
     tc_emit_string(emit, "reason", command->reason);
     tc_emit_string(emit, "source", command->source);

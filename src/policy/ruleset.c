@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/emit.h"
 #include "base/text.h"
 
 static const char *const operation_names[] = {
@@ -168,4 +169,14 @@ const char *tc_command_place(const struct tc_command_rule *command, char *text, 
         return write_place(command->section, command->index, text, size);
     snprintf(text, size, "/%s/rules/%u", command->section, command->index);
     return text;
+}
+
+void tc_command_emit(struct tc_emit *emit, const struct tc_command_rule *command)
+{
+    tc_emit_array(emit, "argv");
+    for (size_t i = 0; i < command->count; i++)
+        tc_emit_string(emit, NULL, command->argv[i]);
+    if (command->more)
+        tc_emit_string(emit, NULL, "...");
+    tc_emit_array_end(emit);
 }

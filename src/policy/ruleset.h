@@ -71,6 +71,10 @@ struct tc_command_rule {
 const char *tc_rule_place(const struct tc_rule *rule, char *text, size_t size);
 const char *tc_command_place(const struct tc_command_rule *command, char *text, size_t size);
 
+struct tc_emit;
+/** Write the patterns of a command rule as they stand in a policy file: the member "argv", "..." at its end. */
+void tc_command_emit(struct tc_emit *emit, const struct tc_command_rule *command);
+
 enum tc_limit {
     TC_LIMIT_WALL,       /* ms */
     TC_LIMIT_CPU_TIME,   /* ms */

@@ -53,12 +53,7 @@ static void emit_command(struct tc_emit *emit, const struct tc_command_rule *com
     if (command->line) {
         tc_emit_string(emit, "line", command->argv[0]);
     } else {
-        tc_emit_array(emit, "argv");
-        for (size_t i = 0; i < command->count; i++)
-            tc_emit_string(emit, NULL, command->argv[i]);
-        if (command->more)
-            tc_emit_string(emit, NULL, "...");
-        tc_emit_array_end(emit);
+        tc_command_emit(emit, command);
     }
     if (command->any_order)
         tc_emit_bool(emit, "any_order", true);
