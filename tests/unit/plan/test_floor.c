@@ -193,7 +193,8 @@ static void check_tree(const struct tc_plan *plan, const struct tc_ruleset *rule
     for (size_t i = 0; i < TC_COUNT(names); i++) {
         bool root;
 
-        snprintf(path, sizeof(path), "%s/%s", strcmp(base, "/") == 0 ? "" : base, names[i]);
+        ck_assert_uint_lt(snprintf(path, sizeof(path), "%s/%s", strcmp(base, "/") == 0 ? "" : base, names[i]),
+                          sizeof(path));
         root = false;
         for (size_t k = 0; k < plan->step_count; k++)
             root =
