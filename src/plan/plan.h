@@ -49,7 +49,20 @@ enum {
     TC_STEP_NOEXEC = 1 << 1,
     TC_STEP_DEVICE = 1 << 2, /* a device node: nodev is left off. nosuid is set everywhere, nodev elsewhere */
     TC_STEP_IDMAP = 1 << 3,  /* id-mapped: owner -> the cell's id, everyone else -> a reserved range */
-    TC_STEP_NESTED = 1 << 4  /* target lies in an earlier mount: found there, never created */
+    TC_STEP_NESTED = 1 << 4, /* target lies in an earlier mount: found there, never created */
+    /* Part of a mediated mount: attached as its other flags say, so that it is writable in the twin, and turned
+     * read-only with all its submounts when the twin has been taken. What lies in a mediated mount is mediated, too. */
+    TC_STEP_MEDIATED = 1 << 5
+};
+
+/* Groups of calls that stop until the broker has answered. */
+enum {
+    TC_NOTIFY_OPEN = 1 << 0,    /* open, openat, creat; with O_PATH they go on */
+    TC_NOTIFY_CHANGE = 1 << 1,  /* what makes, removes, renames or binds names, or changes metadata */
+    TC_NOTIFY_ACCESS = 1 << 2,  /* access, faccessat, faccessat2; F_OK goes on */
+    TC_NOTIFY_WATCH = 1 << 3,   /* inotify_add_watch */
+    TC_NOTIFY_CONNECT = 1 << 4, /* connect */
+    TC_NOTIFY_EXECUTE = 1 << 5  /* execve, execveat: looked at and continued */
 };
 
 /* What the kernel's path rules (Landlock) grant below a step's target. Rights are inherited downwards. */
@@ -155,6 +168,11 @@ struct tc_plan {
     const uint8_t *filter; /* seccomp program: filter_size bytes of struct sock_filter */
     size_t filter_size;
     const char *filter_name;
+    unsigned notify;              /* TC_NOTIFY_* groups that a broker serves; 0: there is none */
+    const uint8_t *notify_filter; /* with notify: the command's second program, notify_filter_size bytes */
+    size_t notify_filter_size;
+    const struct tc_ruleset *rules; /* borrowed from who compiled: what the broker decides by. Not among the hash's
+                                       fields, which policy_hash stands for */
 
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* NULL-terminated, NAME=VALUE */
