@@ -67,6 +67,7 @@ static void launch_release(struct tc_launch *launch)
         tc_cleanup_fd(fds[i]);
     for (size_t i = 0; launch->sources != NULL && i < launch->plan->step_count; i++)
         tc_cleanup_fd(&launch->sources[i]);
+    tc_userns_reap(&launch->id_map_holder);
     free(launch->sources);
     free(launch->kept);
     free(launch->own);

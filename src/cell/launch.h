@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "kernel/netif.h"
+#include "kernel/userns.h"
 #include "plan/plan.h"
 
 /* Made by the parent before the clone. The child reads it and changes nothing in it: with shared memory the parent
@@ -31,6 +32,7 @@ struct tc_launch {
     int *kept;      /* for the child: per step, a mount that turns read-only at the end */
     dev_t *own;     /* for the child: devices of the file systems it made itself; room for step_count + 2 */
     struct tc_netif_request loopback;
+    struct tc_userns_holder id_map_holder; /* for the parent only */
 };
 
 /* What the child knows on its way. Lives on its own stack. */

@@ -74,12 +74,12 @@ static size_t id_ranges(uint32_t owner, uint32_t cell, uint32_t foreign, struct 
     return count;
 }
 
-static int new_id_map(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
+static int new_id_map(struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
 {
     struct tc_id_range uids[3], gids[3];
     size_t uid_count = id_ranges(step->owner_uid, launch->host_uid, launch->foreign, uids);
     size_t gid_count = id_ranges(step->owner_gid, launch->host_gid, launch->foreign, gids);
-    int fd = tc_userns_new(uids, uid_count, gids, gid_count);
+    int fd = tc_userns_hold(&launch->id_map_holder, uids, uid_count, gids, gid_count);
 
     if (fd < 0) {
         tc_error_set(err, fd, "make the id map of '%s'", step->source);
@@ -88,19 +88,14 @@ static int new_id_map(const struct tc_launch *launch, const struct tc_step *step
     return fd;
 }
 
-static int change(const struct tc_launch *launch, const struct tc_step *step, int mount, struct tc_error *err)
+static int change(const struct tc_step *step, int mount, int id_map, struct tc_error *err)
 {
-    tc_auto_fd userns = TC_NO_FD;
     unsigned attributes = tc_source_attributes(step);
     int r;
 
-    if (step->flags & TC_STEP_IDMAP) {
-        userns = new_id_map(launch, step, err);
-        if (userns < 0)
-            return userns;
+    if (step->flags & TC_STEP_IDMAP)
         attributes |= MOUNT_ATTR_IDMAP;
-    }
-    r = tc_mount_change(mount, attributes, true, userns);
+    r = tc_mount_change(mount, attributes, true, id_map);
     if (r == 0)
         return 0;
     tc_error_set(err, r, "restrict the mount of '%s'", step->source);
@@ -109,7 +104,7 @@ static int change(const struct tc_launch *launch, const struct tc_step *step, in
     return r;
 }
 
-static int copy(const struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
+static int copy(const struct tc_step *step, int id_map, struct tc_error *err)
 {
     tc_auto_fd found = find(step, O_PATH, err);
     tc_auto_fd mount = TC_NO_FD;
@@ -120,8 +115,20 @@ static int copy(const struct tc_launch *launch, const struct tc_step *step, stru
     mount = tc_mount_copy(found);
     if (mount < 0)
         return tc_error_set(err, mount, "copy the mount of '%s'", step->source);
-    r = change(launch, step, mount, err);
+    r = change(step, mount, id_map, err);
     return r < 0 ? r : tc_take_fd(&mount);
+}
+
+static int prepare(struct tc_launch *launch, const struct tc_step *step, struct tc_error *err)
+{
+    tc_auto_fd id_map = TC_NO_FD;
+
+    if (step->flags & TC_STEP_IDMAP) {
+        id_map = new_id_map(launch, step, err);
+        if (id_map < 0)
+            return id_map;
+    }
+    return copy(step, id_map, err);
 }
 
 int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
@@ -132,7 +139,7 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
 
         if (step->kind != TC_STEP_BIND && step->kind != TC_STEP_OVERLAY)
             continue;
-        fd = copy(launch, step, err);
+        fd = prepare(launch, step, err);
         if (fd < 0)
             return fd;
         launch->sources[i] = fd;
@@ -144,5 +151,6 @@ int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error 
 {
     int prepared = launch->sources[step];
 
-    return prepared >= 0 ? prepared : copy(launch, &launch->plan->steps[step], err);
+    /* Without privilege nothing is id-mapped. */
+    return prepared >= 0 ? prepared : copy(&launch->plan->steps[step], TC_NO_FD, err);
 }

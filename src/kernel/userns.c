@@ -48,6 +48,14 @@ static int write_map(int process, const char *file, const struct tc_id_range *ra
     return tc_proc_write(process, file, text);
 }
 
+static int map(int process, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
+               size_t gid_count)
+{
+    int r = write_map(process, "uid_map", uids, uid_count);
+
+    return r < 0 ? r : write_map(process, "gid_map", gids, gid_count);
+}
+
 int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
                   size_t gid_count)
 {
@@ -58,47 +66,61 @@ int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, c
         return process;
     /* An unprivileged writer may map groups only where nobody can drop one (user_namespaces(7)). */
     r = pid == 0 ? tc_proc_write(process, "setgroups", "deny") : 0;
-    if (r == 0)
-        r = write_map(process, "uid_map", uids, uid_count);
-    return r < 0 ? r : write_map(process, "gid_map", gids, gid_count);
+    return r < 0 ? r : map(process, uids, uid_count, gids, gid_count);
 }
 
 /* Runs in shared memory: only waits to be killed, by its parent or with it. */
-static int hold(void *parent)
+static int wait_for_death(void *holder)
 {
     /* The parent may be gone before the kernel knows that its death matters. */
     tc_raw5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    while (tc_raw0(__NR_getppid) == *(pid_t *)parent)
+    while (tc_raw0(__NR_getppid) == ((struct tc_userns_holder *)holder)->parent)
         tc_raw4(__NR_ppoll, 0, 0, 0, 0);
     return 0;
 }
 
-static int open_namespace(pid_t pid)
+static int open_mapped(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
+                       size_t gid_count)
 {
     tc_auto_fd process = open_process(pid);
+    int r = process < 0 ? process : map(process, uids, uid_count, gids, gid_count);
     int fd;
 
-    if (process < 0)
-        return process;
+    if (r < 0)
+        return r;
     fd = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-int tc_userns_new(const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids, size_t gid_count)
+int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *uids, size_t uid_count,
+                   const struct tc_id_range *gids, size_t gid_count)
 {
-    char stack[4096] __attribute__((aligned(16)));
-    pid_t self = getpid();
-    /* No exit signal: the caller's handling of SIGCHLD is not disturbed. */
-    pid_t pid = tc_clone_shared(CLONE_NEWUSER, stack, sizeof stack, hold, &self, NULL);
     int r;
 
-    if (pid < 0)
-        return pid;
-    r = tc_userns_map(pid, uids, uid_count, gids, gid_count);
-    if (r == 0)
-        r = open_namespace(pid);
-    kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+    tc_userns_reap(holder);
+    holder->parent = getpid();
+    /* No exit signal: the caller's handling of SIGCHLD is not disturbed. */
+    r = tc_clone_shared(CLONE_NEWUSER, holder->stack, sizeof holder->stack, wait_for_death, holder, NULL);
+    if (r < 0)
+        return r;
+    holder->pid = r;
+    r = open_mapped(holder->pid, uids, uid_count, gids, gid_count);
+    kill(holder->pid, SIGKILL);
+    return r;
+}
+
+void tc_userns_reap(struct tc_userns_holder *holder)
+{
+    while (holder->pid > 0 && waitpid(holder->pid, NULL, __WCLONE) < 0 && errno == EINTR)
         ;
+    holder->pid = 0;
+}
+
+int tc_userns_new(const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids, size_t gid_count)
+{
+    struct tc_userns_holder holder = {.pid = 0};
+    int r = tc_userns_hold(&holder, uids, uid_count, gids, gid_count);
+
+    tc_userns_reap(&holder);
     return r;
 }

@@ -25,6 +25,27 @@ struct tc_id_range {
 int tc_userns_map(pid_t pid, const struct tc_id_range *uids, size_t uid_count, const struct tc_id_range *gids,
                   size_t gid_count);
 
+/** The process in which a user namespace is made. It shares the caller's memory and runs on the stack here. */
+struct tc_userns_holder {
+    pid_t pid; /* 0: none */
+    pid_t parent;
+    _Alignas(16) char stack[4096];
+};
+
+/**
+ * Like tc_userns_new(), without waiting for the end of the process that it takes: that process is told to end, and
+ * ends by itself while the caller goes on (waiting costs 0.1 ms).
+ *
+ * @param holder  pid 0 at first, borrowed; stays where it is until tc_userns_reap(). A process that it still names is
+ *                waited for first
+ * @return as tc_userns_new(); in either case call tc_userns_reap() later
+ */
+int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *uids, size_t uid_count,
+                   const struct tc_id_range *gids, size_t gid_count);
+
+/** Wait for the end of what tc_userns_hold() left, if anything. */
+void tc_userns_reap(struct tc_userns_holder *holder);
+
 /**
  * A user namespace that nobody lives in, for id-mapped mounts. Needs
  * privilege over the outer ids.

@@ -85,20 +85,28 @@ static int open_below(int directory, const char *path, uint64_t resolve)
     return tc_openat2(directory, path, O_PATH, 0, resolve);
 }
 
+/* Open what a path names unless a link is on the way (-ELOOP): then the path, cleaned, is the canonical one, and that
+ * took one call instead of one for each component. */
+static int open_plain(const char *path)
+{
+    return open_below(AT_FDCWD, path, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
 int tc_host_look(struct tc_arena *arena, const struct tc_mounts *mounts, const char *given, struct tc_fact_path *ret,
                  struct tc_error *err)
 {
-    tc_auto_free char *canonical = realpath(given, NULL);
-    tc_auto_fd fd = TC_NO_FD;
+    tc_auto_free char *resolved = NULL;
+    tc_auto_fd fd = given[0] == '/' ? open_plain(given) : -ELOOP;
     int result;
 
     *ret = (struct tc_fact_path){.given = given};
-    if (canonical == NULL)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : tc_error_set(err, -errno, "find '%s'", given);
-    fd = open_below(AT_FDCWD, canonical, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    if (fd == -ELOOP) {
+        resolved = realpath(given, NULL);
+        fd = resolved == NULL ? -errno : open_plain(resolved);
+    }
     if (fd < 0)
-        return fd == -ENOENT ? 0 : tc_error_set(err, fd, "open '%s'", canonical);
-    ret->canonical = tc_arena_string(arena, canonical);
+        return fd == -ENOENT || fd == -ENOTDIR ? 0 : tc_error_set(err, fd, "find '%s'", given);
+    ret->canonical = tc_path_clean(arena, "/", resolved != NULL ? resolved : given);
     result = ret->canonical == NULL ? -ENOMEM : describe_open(arena, mounts, fd, ret);
     return result < 0 ? tc_error_set(err, result, "look at '%s'", given) : 0;
 }
@@ -106,7 +114,7 @@ int tc_host_look(struct tc_arena *arena, const struct tc_mounts *mounts, const c
 int tc_host_look_below(struct tc_arena *arena, const struct tc_mounts *mounts, const char *directory,
                        const char *relative, struct tc_fact_path *ret, struct tc_error *err)
 {
-    tc_auto_fd base = open_below(AT_FDCWD, directory, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    tc_auto_fd base = open_plain(directory);
     tc_auto_fd fd = TC_NO_FD;
     int result;
 
@@ -174,6 +182,28 @@ ssize_t tc_host_read(const char *path, char *text, size_t size)
     return length == size - 1 ? -EFBIG : (ssize_t)length;
 }
 
+/* Whether a clean path names something and no link is on the way. 0, -ENOENT and -ENOTDIR (nothing is there, and no
+ * link on the way to where it ends), -ELOOP, -errno. */
+static int find_plain(const char *path)
+{
+    tc_auto_fd fd = open_plain(path);
+
+    return fd < 0 ? fd : 0;
+}
+
+int tc_host_link(struct tc_arena *arena, const char *path, const char **ret)
+{
+    char text[4096];
+    ssize_t length = readlink(path, text, sizeof(text));
+
+    if (length < 0)
+        return -errno;
+    if ((size_t)length == sizeof(text))
+        return -ENAMETOOLONG;
+    *ret = tc_arena_copy(arena, text, (size_t)length);
+    return *ret == NULL ? -ENOMEM : 0;
+}
+
 const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path)
 {
     char *whole = tc_path_clean(arena, "/", path);
@@ -183,11 +213,15 @@ const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path)
         return NULL;
     for (;;) {
         tc_auto_free char *head = NULL;
-        char *prefix = tc_arena_copy(arena, whole, length);
+        const char *prefix = length == 0 ? "/" : tc_arena_copy(arena, whole, length);
+        int found;
 
         if (prefix == NULL)
             return NULL;
-        head = realpath(length == 0 ? "/" : prefix, NULL);
+        found = find_plain(prefix);
+        if (found == 0)
+            return whole;
+        head = found == -ENOENT || found == -ENOTDIR ? NULL : realpath(prefix, NULL);
         if (head != NULL)
             return tc_path_clean(arena, head, whole + length + (whole[length] == '/'));
         if (length == 0)

@@ -46,6 +46,9 @@ int tc_host_submounts(struct tc_arena *arena, const struct tc_mounts *mounts, st
 /** Read a small file into text, NUL-terminated. Its length; -errno; -EFBIG when it does not fit. */
 ssize_t tc_host_read(const char *path, char *text, size_t size);
 
+/** The text of a symbolic link. 0, -ENAMETOOLONG (4096 bytes and more), -errno. */
+int tc_host_link(struct tc_arena *arena, const char *path, const char **ret);
+
 /** The canonical form of a path of which only a beginning may exist; NULL when out of memory. */
 const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path);
 

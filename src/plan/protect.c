@@ -2,8 +2,8 @@
 #include "plan/protect.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -74,13 +74,16 @@ int tc_protect_gather(struct tc_facts *facts, const struct tc_mounts *mounts, co
 {
     size_t extra_count = count_paths(extra), count = 0;
     const char **paths = tc_arena_array(facts->arena, extra_count + 2 * TC_COUNT(own_directories) + 2, sizeof(*paths));
-    tc_auto_free char *self = realpath("/proc/self/exe", NULL);
     int result;
 
     if (paths == NULL)
         return tc_error_set(err, -ENOMEM, "find what is out of reach");
-    if (self != NULL && (paths[count++] = tc_arena_string(facts->arena, self)) == NULL)
-        return tc_error_set(err, -ENOMEM, "find what is out of reach");
+    /* The kernel's own text, free of links. A file that was removed since has a note behind its name. */
+    result = tc_host_link(facts->arena, "/proc/self/exe", &paths[count]);
+    if (result == -ENOMEM)
+        return tc_error_set(err, result, "find what is out of reach");
+    if (result == 0 && access(paths[count], F_OK) == 0)
+        count++;
     for (size_t i = 0; i < TC_COUNT(own_directories); i++) {
         const char *own;
 

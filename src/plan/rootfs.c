@@ -61,19 +61,6 @@ static struct tc_fact_entry *add_entry(struct entries *entries)
     return &entries->list[entries->count++];
 }
 
-static int read_link(struct tc_arena *arena, const char *path, const char **ret)
-{
-    char text[4096];
-    ssize_t length = readlink(path, text, sizeof(text));
-
-    if (length < 0)
-        return -errno;
-    if ((size_t)length == sizeof(text))
-        return -ENAMETOOLONG;
-    *ret = tc_arena_copy(arena, text, (size_t)length);
-    return *ret == NULL ? -ENOMEM : 0;
-}
-
 /* Add what lies at path, if anything does; only links, directories and files are taken. The directory of path is free
  * of links when plain is set. */
 static int take_path(struct entries *entries, const char *path, const char *target, bool plain, struct tc_error *err)
@@ -87,7 +74,7 @@ static int take_path(struct entries *entries, const char *path, const char *targ
     result = tc_host_look_plain(entries->arena, entries->mounts, path, &entry->path, err);
     if (result == 0 && entry->path.kind == TC_FILE_SYMLINK) {
         entry->path = (struct tc_fact_path){0};
-        result = read_link(entries->arena, path, &entry->link);
+        result = tc_host_link(entries->arena, path, &entry->link);
         return result < 0 ? tc_error_set(err, result, "read the link '%s'", path) : 0;
     }
     if (result == 0 && !plain && entry->path.kind != TC_FILE_NONE)

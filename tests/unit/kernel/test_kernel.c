@@ -258,6 +258,35 @@ START_TEST(test_id_maps)
 }
 END_TEST
 
+START_TEST(test_id_map_holder)
+{
+    static const struct tc_id_range first[] = {{7, 2000000007, 1}}, second[] = {{8, 2000000007, 1}};
+    struct tc_userns_holder holder = {.pid = 0};
+    tc_auto_fd one = TC_NO_FD;
+    tc_auto_fd other = TC_NO_FD;
+    struct stat a, b;
+    int status;
+
+    tc_userns_reap(&holder); /* there is nothing to wait for */
+    if (geteuid() != 0)
+        return;
+    one = tc_userns_hold(&holder, first, 1, first, 1);
+    ck_assert_int_ge(one, 0);
+    ck_assert_int_gt(holder.pid, 0);
+    other = tc_userns_hold(&holder, second, 1, second, 1);
+    ck_assert_int_ge(other, 0);
+    ck_assert_int_eq(fstat(one, &a), 0);
+    ck_assert_int_eq(fstat(other, &b), 0);
+    ck_assert_uint_ne(a.st_ino, b.st_ino);
+    /* A map that the kernel refuses leaves a holder to wait for as well. */
+    ck_assert_int_eq(tc_userns_hold(&holder, first, 0, first, 1), -EINVAL);
+    tc_userns_reap(&holder);
+    ck_assert_int_eq(holder.pid, 0);
+    ck_assert_int_eq(waitpid(-1, &status, __WALL), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+END_TEST
+
 START_TEST(test_mount_errors)
 {
     const struct tc_mount_option bad[] = {{"no-such-option", "1"}};
@@ -285,6 +314,7 @@ int main(void)
                                   test_loopback_request,
                                   test_limits_are_raised,
                                   test_id_maps,
+                                  test_id_map_holder,
                                   test_mount_errors};
     Suite *suite = suite_create("kernel");
     TCase *cases = tcase_create("kernel");

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "plan/resolve.h"
@@ -186,6 +187,64 @@ START_TEST(test_search)
 }
 END_TEST
 
+/* Programs of the root file system, with links on the way, at the end, and with what is mounted over it. */
+START_TEST(test_program_of_rootfs)
+{
+    ck_assert_int_eq(mkdir(at("root"), 0755), 0);
+    ck_assert_int_eq(mkdir(at("root/usr"), 0755), 0);
+    ck_assert_int_eq(mkdir(at("root/usr/bin"), 0755), 0);
+    ck_assert_int_eq(mkdir(at("root/usr/over"), 0755), 0);
+    make_file("root/usr/bin/tool", 0755);
+    make_file("root/usr/over/tool", 0755);
+    ck_assert_int_eq(symlink("tool", at("root/usr/bin/last")), 0);
+    ck_assert_int_eq(symlink("bin", at("root/usr/way")), 0);
+    ck_assert_int_eq(symlink("usr/bin", at("root/bin")), 0);
+    world.request.rootfs = at("root");
+    expect_program("/usr/bin/tool", NULL, "/usr/bin/tool", "/usr/bin/tool");
+    expect_program("/usr/bin/last", NULL, "/usr/bin/last", "/usr/bin/tool");
+    expect_program("/usr/way/tool", NULL, "/usr/way/tool", "/usr/bin/tool");
+    expect_program("/bin/tool", NULL, "/bin/tool", "/usr/bin/tool");
+    expect_program("/usr/way/../over/tool", NULL, "/usr/over/tool", "/usr/over/tool");
+    expect_program("/usr/gone/../bin/tool", NULL, NULL, NULL);
+    expect_program("/usr/bin", NULL, NULL, NULL);
+    expect_program("/usr/bin/tool/x", NULL, NULL, NULL);
+    expect_program("/usr/bin/gone", NULL, NULL, NULL);
+    expect_program("tool", NULL, "/usr/bin/tool", "/usr/bin/tool");
+    world_mount(&world, at("work/bin"), "/usr/bin", TC_MODE_RO);
+    world_tmpfs(&world, "/usr/over", 0);
+    expect_program("/usr/bin/last", NULL, NULL, NULL);
+    expect_program("/usr/bin/tool", NULL, "/usr/bin/tool", "/usr/bin/tool");
+    expect_program("/usr/over/tool", NULL, NULL, NULL);
+}
+END_TEST
+
+/* What must stay out of reach, by its canonical path, although its end or all of it does not exist yet. */
+START_TEST(test_protected_paths)
+{
+    static const char *const given[] = {"link/bin/tool", "link/gone/x", "work/bin/gone", "work/run", "gone/a/../b",
+                                        "work/loop/x",   NULL};
+    static const char *const expected[] = {"work/bin/tool", "work/gone/x", "work/bin/gone",
+                                           "work/bin/tool", "gone/b",      "work/loop/x"};
+    const char *paths[TC_COUNT(given)] = {NULL};
+    struct tc_facts *facts = NULL;
+    struct tc_error err = {0};
+    char self[4096] = {0};
+    size_t count = 0;
+
+    for (size_t i = 0; given[i] != NULL; i++)
+        paths[i] = at(given[i]);
+    ck_assert_int_eq(tc_facts_gather(rules, &world.request, paths, &facts, &err), 0);
+    while (facts->protect[count] != NULL)
+        count++;
+    ck_assert_uint_ge(count, TC_COUNT(expected) + 1);
+    for (size_t i = 0; i < TC_COUNT(expected); i++)
+        ck_assert_str_eq(facts->protect[count - TC_COUNT(expected) + i], at(expected[i]));
+    ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
+    ck_assert_str_eq(facts->protect[0], self);
+    tc_facts_free(facts);
+}
+END_TEST
+
 START_TEST(test_points)
 {
     struct tc_facts *facts;
@@ -310,6 +369,8 @@ int main(void)
     tcase_add_test(tests, test_missing_source);
     tcase_add_test(tests, test_program);
     tcase_add_test(tests, test_search);
+    tcase_add_test(tests, test_program_of_rootfs);
+    tcase_add_test(tests, test_protected_paths);
     tcase_add_test(tests, test_points);
     tcase_add_test(tests, test_subtrees);
     tcase_add_test(tests, test_rootfs_directory);
