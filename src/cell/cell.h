@@ -22,19 +22,49 @@ struct tc_cell {
 
 #define TC_CELL_EMPTY ((struct tc_cell){.pid = -1, .pidfd = TC_NO_FD, .control = TC_NO_FD, .lease = TC_NO_FD})
 
+/* A launch that has begun: what needs no plan is under way in a process of its own. */
+struct tc_launch;
+
 /**
- * Build the cell a plan describes and start its init. Returns when init has
- * said READY: sealed, without capabilities, running nothing. On failure
- * nothing is left behind. Must be called from a single-threaded process. An
- * ignored SIGCHLD is set to its default, and stays so: the status and times of
- * a cell could not be had otherwise. Signals are blocked meanwhile (some
- * milliseconds; 30 s at most where a mount hangs).
+ * Begin a launch before its plan is known, so that the kernel makes the
+ * namespaces while the plan is made. Must be called from a single-threaded
+ * process whose descriptors 0 to 2 are open. Until the launch is built or
+ * abandoned the caller shares its memory with a child that makes raw system
+ * calls only; if the caller dies, so does the child. An ignored SIGCHLD is set
+ * to its default, and stays so: the status and times of a cell could not be had
+ * otherwise.
  *
- * @param plan  borrowed for the call
- * @param ret   the cell, to be released with tc_cell_release()
- * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "network", "landlock",
- *         "seccomp", "init"), err->hint the remedy
+ * @param net  what the plan will say of the network
+ * @return a new launch, for tc_cell_build() or tc_cell_abandon(). What fails is told by tc_cell_build(); NULL (out of
+ *         memory) may be passed on to it
  */
+struct tc_launch *tc_cell_begin(enum tc_net net);
+
+/** End a launch that will not be built: kill its process, reap it, and free everything. NULL is no launch. */
+void tc_cell_abandon(struct tc_launch *launch);
+
+/**
+ * Build the cell a plan describes and execute its init. On failure nothing is
+ * left behind. Signals are blocked meanwhile (some milliseconds; 30 s at most
+ * where a mount hangs).
+ *
+ * @param launch  from tc_cell_begin(); taken in any case
+ * @param plan    borrowed for the call
+ * @param ret     the cell, to be released with tc_cell_release(). Nothing may be asked of it before
+ *                tc_cell_await_ready()
+ * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "network", "landlock",
+ *         "seccomp", "init"), err->hint the remedy; -EINVAL: the launch was begun for another kind of network
+ */
+int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err);
+
+/**
+ * Wait until init has said READY: sealed, without capabilities, running
+ * nothing; and check that it is who it has to be. Blocks for 30 s at most.
+ * @return 0, or -errno: the cell has been released and is empty
+ */
+int tc_cell_await_ready(struct tc_cell *cell, struct tc_error *err);
+
+/** Begin, build and await a cell, where there is nothing to be done in between. As those three. */
 int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err);
 
 /**

@@ -19,56 +19,79 @@
 #include "kernel/seccomp.h"
 
 /*
- * The child's side of a launch: a table of stages, run top to bottom. Each
- * says what it should and mustn't do. It shares the parent's memory: no
- * allocation, no stream, nothing written to the shared structure, and every
- * way out is an error report or the execution of init.
+ * The child's side of a launch: two tables of stages, run top to bottom, with
+ * the handover in between. Each stage says what it should and mustn't do. The
+ * child shares the parent's memory: no allocation, no stream, nothing written
+ * to the shared structure, and every way out is an error report or the
+ * execution of init. The first table runs beside the parent and makes raw calls
+ * only; what fails there is told when the parent listens.
  */
 
-/* Above init's control descriptor, so that nothing is in the way when that is put into place. */
+/* Raw, as everything before the handover. Above init's control descriptor, which is in use then and does not get in
+ * the way of what comes later. */
 static int move_up(int fd)
 {
-    int moved = fd > TC_INIT_CONTROL_FD ? fd : fcntl(fd, F_DUPFD_CLOEXEC, TC_INIT_CONTROL_FD + 1);
-
-    return moved < 0 ? -errno : moved;
+    return (int)tc_raw3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, TC_INIT_CONTROL_FD + 1);
 }
 
 /*
- * Should: die with the supervisor; hold its own copies of the three descriptors it works with.
- * Mustn't: depend on which descriptors, umask or limits the caller of toolcell had.
+ * Should: die with the supervisor; not depend on its umask.
+ * Mustn't: rely on the signal alone, since the supervisor may be gone before this call: the socket's end tells.
  */
-static int begin(struct tc_child *child, struct tc_error *err)
+static int begin(struct tc_child *child)
 {
-    const struct tc_launch *launch = child->launch;
-    int report;
+    (void)child;
+    tc_raw1(__NR_umask, 0);
+    return (int)tc_raw5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
 
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-        return tc_error_set(err, -errno, "set the death signal");
-    report = move_up(launch->report[1]);
-    child->control = move_up(launch->control[1]);
-    child->image = move_up(launch->image);
-    if (report < 0 || child->control < 0 || child->image < 0)
-        return tc_error_set(err, -EMFILE, "hold descriptors for the launch");
+/*
+ * Should: hold its own copies of the two descriptors it works with, and keep the number of init's.
+ * Mustn't: hold the parent's ends, with which this process could not see the parent go; depend on which descriptors the
+ * caller of toolcell had.
+ */
+static int hold_descriptors(struct tc_child *child)
+{
+    const struct tc_launch_ends *inherited = &child->launch->inherited;
+    int report, control;
+
+    tc_raw1(__NR_close, inherited->control[0]);
+    tc_raw1(__NR_close, inherited->report[0]);
+    report = move_up(inherited->report[1]);
+    control = move_up(inherited->control[1]);
+    if (report < 0 || control < 0)
+        return report < 0 ? report : control;
     child->report = report;
-    /* The parent's ends: while this process held them it could not see the parent go. */
-    close(launch->control[0]);
-    close(launch->report[0]);
-    if (launch->proceed[1] >= 0)
-        close(launch->proceed[1]);
-    umask(0);
-    return 0;
+    child->control = control;
+    return (int)tc_raw3(__NR_dup3, control, TC_INIT_CONTROL_FD, O_CLOEXEC);
 }
 
 /*
  * Should: stop every propagation of mounts in the new mount namespace.
  * Mustn't: let a mount made from here on appear outside, or one made outside appear here.
  */
-static int isolate_mounts(struct tc_child *child, struct tc_error *err)
+static int isolate_mounts(struct tc_child *child)
 {
-    int r = tc_mount_make_private();
-
     (void)child;
-    return r < 0 ? tc_error_set(err, r, "make all mounts private") : 0;
+    return tc_mount_make_private();
+}
+
+/*
+ * Should: be alone in a network namespace, unless the plan will want the host's.
+ * Mustn't: be cloned into it: that would keep the parent waiting.
+ */
+static int enter_network(struct tc_child *child)
+{
+    return child->launch->net == TC_NET_HOST ? 0 : (int)tc_raw1(__NR_unshare, CLONE_NEWNET);
+}
+
+/*
+ * Should: turn the loopback interface of the new network namespace on.
+ * Mustn't: touch the host's network.
+ */
+static int start_network(struct tc_child *child)
+{
+    return child->launch->net == TC_NET_HOST ? 0 : tc_netif_apply(&child->launch->loopback);
 }
 
 /*
@@ -100,17 +123,6 @@ static int set_names(struct tc_child *child, struct tc_error *err)
 }
 
 /*
- * Should: turn the loopback interface of the new network namespace on.
- * Mustn't: touch the host's network.
- */
-static int start_network(struct tc_child *child, struct tc_error *err)
-{
-    int r = child->plan->net == TC_NET_HOST ? 0 : tc_netif_apply(&child->launch->loopback);
-
-    return r < 0 ? tc_error_set(err, r, "turn the loopback interface on") : 0;
-}
-
-/*
  * Should: hide the host's groups, after the cell has joined its own.
  * Mustn't: fail where groups are not built in (EINVAL).
  */
@@ -132,6 +144,18 @@ static int drop_capabilities(struct tc_child *child, struct tc_error *err)
 
     (void)child;
     return r < 0 ? tc_error_set(err, r, "drop capabilities") : 0;
+}
+
+/*
+ * Should: have the image of init outlive the closing of descriptors.
+ * Mustn't: depend on which numbers were free.
+ */
+static int keep_image(struct tc_child *child, struct tc_error *err)
+{
+    int moved = move_up(child->image);
+
+    child->image = moved;
+    return moved < 0 ? tc_error_set(err, moved, "hold the image of init") : 0;
 }
 
 /*
@@ -193,19 +217,31 @@ static int execute_init(struct tc_child *child, struct tc_error *err)
     return tc_error_set(err, -errno, "execute init");
 }
 
+/* Beside the parent, before the plan is there. */
+static const struct {
+    const char *name; /* for err->stage */
+    const char *what;
+    int (*run)(struct tc_child *child); /* 0 or -errno; raw calls only */
+} early_stages[] = {
+    {"namespaces", "set the death signal", begin},
+    {"namespaces", "hold descriptors for the launch", hold_descriptors},
+    {"namespaces", TC_LAUNCH_NAMESPACES, enter_network},
+    {"namespaces", "make all mounts private", isolate_mounts},
+    {"network", "turn the loopback interface on", start_network},
+};
+
 static const struct {
     const char *name; /* for err->stage */
     int (*run)(struct tc_child *child, struct tc_error *err);
 } stages[] = {
-    {"namespaces", begin},
+    // clang-format off
+    {"init", keep_image},
     {"identity", tc_identity_enter},
-    {"namespaces", isolate_mounts},
     {"landlock", tc_rules_begin},
     {"mounts", tc_tree_begin},
     {"mounts", tc_tree_build},
     {"namespaces", forbid_namespaces},
     {"namespaces", set_names},
-    {"network", start_network},
     {"mounts", tc_tree_enter},
     {"mounts", tc_tree_close},
     {"namespaces", isolate_groups},
@@ -215,15 +251,36 @@ static const struct {
     {"init", forbid_cores},
     {"seccomp", load_filter},
     {"init", execute_init},
+    // clang-format on
 };
+
+/* Returns 0 or -errno, and how far it came. */
+static int run_early(struct tc_child *child, size_t *ret_stage)
+{
+    int r = 0;
+
+    for (*ret_stage = 0; *ret_stage < TC_COUNT(early_stages); ++*ret_stage) {
+        r = early_stages[*ret_stage].run(child);
+        if (r < 0)
+            break;
+    }
+    return r;
+}
+
+static int run_stages(struct tc_child *child, struct tc_error *err)
+{
+    for (size_t i = 0; i < TC_COUNT(stages); i++)
+        if (stages[i].run(child, err) < 0)
+            return tc_error_stage(err, stages[i].name);
+    return 0;
+}
 
 int tc_child_main(void *argument)
 {
     const struct tc_launch *launch = argument;
     struct tc_child child = {.launch = launch,
-                             .plan = launch->plan,
-                             .control = TC_NO_FD,
-                             .report = launch->report[1],
+                             .control = launch->inherited.control[1],
+                             .report = launch->inherited.report[1],
                              .image = TC_NO_FD,
                              .ruleset = TC_NO_FD,
                              .root = TC_NO_FD,
@@ -231,12 +288,22 @@ int tc_child_main(void *argument)
                              .parent = TC_NO_FD,
                              .proc = TC_NO_FD};
     struct tc_error err = {0};
+    size_t stage;
+    int early = run_early(&child, &stage);
+    int r = tc_handover_receive(&child);
 
-    for (size_t i = 0; i < TC_COUNT(stages); i++) {
-        if (stages[i].run(&child, &err) == 0)
-            continue;
-        tc_error_stage(&err, stages[i].name);
-        break;
+    if (r == -ECANCELED)
+        return 1;
+    /* From here on the parent waits, and the C library is this process's. */
+    child.plan = launch->plan;
+    if (early < 0) {
+        tc_error_set(&err, early, "%s", early_stages[stage].what);
+        tc_error_stage(&err, early_stages[stage].name);
+    } else if (r < 0) {
+        tc_error_set(&err, r, "hold descriptors for the launch");
+        tc_error_stage(&err, "namespaces");
+    } else {
+        run_stages(&child, &err);
     }
     /* From here on the parent runs too. One write, smaller than PIPE_BUF, so it arrives whole. */
     tc_raw3(__NR_write, child.report, &err, sizeof err);

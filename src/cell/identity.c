@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "cell/launch.h"
 #include "kernel/caps.h"
-#include "kernel/raw.h"
 #include "kernel/uidlease.h"
 #include "kernel/userns.h"
 
@@ -92,18 +91,6 @@ static int map_self(const struct tc_launch *launch, struct tc_error *err)
     return r < 0 ? tc_error_set(err, r, "map the calling user into the cell") : 0;
 }
 
-static int wait_for_maps(const struct tc_launch *launch, struct tc_error *err)
-{
-    char byte;
-    long r;
-
-    /* The parent still runs: nothing but raw calls here. */
-    do
-        r = tc_raw3(__NR_read, launch->proceed[0], &byte, 1);
-    while (r == -EINTR);
-    return r == 1 ? 0 : tc_error_plain(err, -ECANCELED, "the supervisor gave up");
-}
-
 /* Raw calls: the C library's would try to change all threads of the process whose memory this is. */
 static int switch_ids(struct tc_error *err)
 {
@@ -131,13 +118,8 @@ int tc_identity_enter(struct tc_child *child, struct tc_error *err)
     uid_t real, effective, saved;
     int r;
 
-    if (launch->privileged) {
-        r = wait_for_maps(launch, err);
-        if (r == 0)
-            r = switch_ids(err);
-    } else {
-        r = map_self(launch, err);
-    }
+    /* Root's maps were written by the parent before the handover. */
+    r = launch->privileged ? switch_ids(err) : map_self(launch, err);
     if (r < 0)
         return r;
     if (getresuid(&real, &effective, &saved) < 0)

@@ -6,33 +6,54 @@
  * What the two sides of a launch share. See cell.c for how they take turns.
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cell/cell.h"
+#include "kernel/limits.h"
 #include "kernel/netif.h"
 #include "kernel/userns.h"
 #include "plan/plan.h"
 
-/* Made by the parent before the clone. The child reads it and changes nothing in it: with shared memory the parent
- * goes on to use it, and the descriptor numbers in it mean the parent's table. */
+struct tc_launch_ends {
+    int control[2]; /* parent's end, init's end (in the parent until the child has it) */
+    int report[2];  /* pipe: the child's struct tc_error, or nothing when init was executed */
+};
+
+/* The parent's. The child changes nothing in it but what is marked as its own; before the handover it reads only what
+ * tc_cell_begin() has set. Descriptor numbers mean the parent's table unless they are the child's own. */
 struct tc_launch {
+    enum tc_net net;         /* set by tc_cell_begin(), as the next six */
+    struct tc_error failure; /* why there is no child; code 0: there is one, or with -Dlaunch=fork will be */
+    struct tc_cell cell;     /* pid and pidfd while it lives */
+    void *stack;             /* of the child, NULL where it has a memory of its own */
+    struct tc_launch_ends ends;
+    struct tc_launch_ends inherited; /* the same numbers as of the clone, for the child: the parent closes its own */
+    struct tc_netif_request loopback;
     const struct tc_plan *plan;
     bool privileged; /* started by root: ids by lease or fixed, mounts prepared by the parent */
     uid_t host_uid;  /* what the cell's one user is outside */
     gid_t host_gid;
     uint32_t foreign; /* first of the host ids that stand for everybody else in id-mapped mounts */
     int lease;
-    int control[2]; /* parent's end, init's end */
-    int report[2];  /* pipe: the child's struct tc_error, or nothing when init was executed */
-    int proceed[2]; /* pipe: one byte when the parent has written the id maps; privileged only */
-    int image;      /* memfd of init */
-    int *sources;   /* per step: detached mount prepared by the parent, or TC_NO_FD */
-    int *kept;      /* for the child: per step, a mount that turns read-only at the end */
-    dev_t *own;     /* for the child: devices of the file systems it made itself; room for step_count + 2 */
-    struct tc_netif_request loopback;
-    struct tc_userns_holder id_map_holder; /* for the parent only */
+    struct tc_userns_holder id_map_holder;
+    int image;     /* memfd of init */
+    int *sources;  /* per step: detached mount prepared by the parent, or TC_NO_FD */
+    int *received; /* the child's own: per step, its copy of that */
+    int *kept;     /* the child's own: per step, a mount that turns read-only at the end */
+    dev_t *own;    /* the child's own: devices of the file systems it made itself; room for step_count + 2 */
+};
+
+#define TC_LAUNCH_NAMESPACES "make the cell's namespaces" /* what failed when one of them cannot be had */
+
+/* What is changed in the parent while it clones and while it builds. */
+struct tc_launch_guard {
+    sigset_t signals;
+    struct tc_limits_before limits;
+    bool raised;
 };
 
 /* What the child knows on its way. Lives on its own stack. */
@@ -49,6 +70,25 @@ struct tc_child {
     int proc; /* a procfs for settings of the namespaces, or TC_NO_FD */
     size_t own_count;
 };
+
+/* begin.c */
+
+/** Make the child. 0 or -errno with its stage. */
+int tc_launch_spawn(struct tc_launch *launch, struct tc_error *err);
+/** Close what the parent still holds and free the launch. The child must have left its memory. */
+void tc_launch_free(struct tc_launch *launch);
+/** Block signals and raise limits; undo it, which is due after a failure as well. */
+int tc_launch_guard(struct tc_launch_guard *ret, struct tc_error *err);
+void tc_launch_unguard(const struct tc_launch_guard *guard);
+
+/* handover.c */
+
+/** Parent: let the child go on, with the image of init and the prepared sources. 0 or -errno. Afterwards only raw calls
+ *  are allowed until the child has left. */
+int tc_handover_send(const struct tc_launch *launch);
+/** Child: wait for that; sets child->image and launch->received. Raw calls only. 0, -ECANCELED when the parent has
+ * gone, -EMFILE when a limit leaves no room, or another -errno. */
+int tc_handover_receive(struct tc_child *child);
 
 /* identity.c */
 

@@ -15,9 +15,9 @@
  * whoever swaps the path in between gets an error or gets nothing.
  *
  * When root starts the cell, all of this happens in the parent, before the
- * clone: the child has given root's rights away, and only a process with
+ * handover: the child has given root's rights away, and only a process with
  * privilege over the file system may id-map a mount. The detached mounts go to
- * the child as inherited descriptors.
+ * the child with the handover.
  */
 
 /* The host object a step names, verified to be the one the facts saw. */
@@ -149,7 +149,7 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
 
 int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err)
 {
-    int prepared = launch->sources[step];
+    int prepared = launch->received[step];
 
     /* Without privilege nothing is id-mapped. */
     return prepared >= 0 ? prepared : copy(&launch->plan->steps[step], TC_NO_FD, err);

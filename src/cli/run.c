@@ -4,6 +4,10 @@
  *
  *   options → request → rules → stdin → facts → decision → plan → cell
  *
+ * The launch begins beside the facts: the kernel makes namespaces on another
+ * processor meanwhile. A call that is refused later ends it again before anybody
+ * is told.
+ *
  * Until the cell is up nothing runs and nothing is left behind; the first
  * stage that fails ends the call with status 125, or 126 when it is the rules
  * that refuse. The decision comes before the plan: whether the rules want the
@@ -27,6 +31,7 @@ struct run {
     struct tc_invocation call;
     struct tc_prepared prepared;
     struct tc_report report;
+    struct tc_launch *launch; /* under way since the rules are known; NULL before and after */
     struct tc_error err;
     enum tc_outcome outcome; /* if it ends before the cell */
 };
@@ -81,8 +86,10 @@ static int prepare(struct run *run, const struct tc_options *options)
 
     if (read_command_line(run, options) < 0)
         return tc_error_stage(err, "request");
-    if (tc_prepare_rules(&run->call, &run->prepared, err) < 0 ||
-        tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
+    if (tc_prepare_rules(&run->call, &run->prepared, err) < 0)
+        return err->code;
+    run->launch = tc_cell_begin(run->call.request.net);
+    if (tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
         return err->code;
     return tc_prepare_plan(&run->call, TC_COMPILE_RUN, &run->prepared, err);
 }
@@ -91,7 +98,7 @@ static int supervise(struct run *run)
 {
     struct tc_result result = {.exit_code = -1};
 
-    tc_supervise_run(run->prepared.plan, &run->report, &result);
+    tc_supervise_run(run->prepared.plan, tc_take_ptr(run->launch), &run->report, &result);
     return result.status;
 }
 
@@ -117,6 +124,8 @@ static int start(struct run *run, const struct tc_verb *verb, char *const *argum
         code = prepare(run, &options);
     else
         code = tc_error_stage(&run->err, "request");
+    if (code < 0)
+        tc_cell_abandon(tc_take_ptr(run->launch));
     if (code < 0)
         return tc_failure_report(&run->call.request, &run->report, run->outcome, &run->err);
     return supervise(run);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/raw.h"
 
 int tc_mount_copy(int fd)
 {
@@ -53,7 +54,7 @@ int tc_mount_attach(int mount, int target)
 
 int tc_mount_make_private(void)
 {
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+    return (int)tc_raw5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
 }
 
 int tc_mount_pivot(int root)

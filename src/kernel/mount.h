@@ -56,7 +56,8 @@ int tc_mount_new(const char *type, const struct tc_mount_option *options, size_t
  */
 int tc_mount_attach(int mount, int target);
 
-/** Stop propagation in both directions for every mount of the caller's namespace. Returns 0 or -errno. */
+/** Stop propagation in both directions for every mount of the caller's namespace. A raw call: it may run in a process
+ *  that shares memory beside its parent. Returns 0 or -errno. */
 int tc_mount_make_private(void);
 
 /**

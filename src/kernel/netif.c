@@ -7,9 +7,8 @@
 #include <netlink/msg.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
+#include "kernel/raw.h"
 
 #define LOOPBACK_INDEX 1 /* net/core/dev.c: the first interface of every network namespace is lo */
 
@@ -36,24 +35,32 @@ int tc_netif_loopback(struct tc_netif_request *ret)
     return r;
 }
 
-int tc_netif_apply(const struct tc_netif_request *request)
-{
-    tc_auto_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    struct {
-        struct nlmsghdr header;
-        struct nlmsgerr error;
-        char rest[256];
-    } answer;
-    ssize_t length;
+struct answer {
+    struct nlmsghdr header;
+    struct nlmsgerr error;
+    char rest[256];
+};
 
-    if (fd < 0)
-        return -errno;
-    if (send(fd, request->bytes, request->length, 0) < 0)
-        return -errno;
-    length = recv(fd, &answer, sizeof answer, 0);
+static int exchange(int fd, const struct tc_netif_request *request)
+{
+    struct answer answer;
+    long length = tc_raw6(__NR_sendto, fd, (long)request->bytes, (long)request->length, 0, 0, 0);
+
+    if (length >= 0)
+        length = tc_raw6(__NR_recvfrom, fd, (long)&answer, sizeof answer, 0, 0, 0);
     if (length < 0)
-        return -errno;
+        return (int)length;
     if ((size_t)length < sizeof answer.header + sizeof answer.error || answer.header.nlmsg_type != NLMSG_ERROR)
         return -EPROTO;
     return answer.error.error;
+}
+
+int tc_netif_apply(const struct tc_netif_request *request)
+{
+    int fd = (int)tc_raw3(__NR_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int r = fd < 0 ? fd : exchange(fd, request);
+
+    if (fd >= 0)
+        tc_raw1(__NR_close, fd);
+    return r;
 }

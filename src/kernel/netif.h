@@ -19,7 +19,8 @@ int tc_netif_loopback(struct tc_netif_request *ret);
 
 /**
  * Send a request to the caller's network namespace and wait for the kernel's
- * answer. Allocates nothing. Needs CAP_NET_ADMIN.
+ * answer. Makes raw calls only, so it may run in a process that shares memory
+ * beside its parent. Needs CAP_NET_ADMIN.
  * @return 0 or -errno, of the kernel's answer too
  */
 int tc_netif_apply(const struct tc_netif_request *request);

@@ -68,6 +68,7 @@ struct tc_call {
     uint64_t delivered;     /* bytes of output within the limit */
     uint64_t thrown_away;   /* bytes beyond it */
 
+    struct tc_launch *launch; /* until the cell is built, or NULL */
     struct tc_cell cell;
     struct tc_poller poller;
     struct tc_timers timers;

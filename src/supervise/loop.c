@@ -291,6 +291,7 @@ void tc_call_abandon(struct tc_call *call, const struct tc_error *error)
 {
     tc_result_setup_failed(call, error);
     tc_poller_close(&call->poller);
+    tc_cell_abandon(tc_take_ptr(call->launch));
     tc_cell_release(&call->cell);
     tc_delivery_conclude(call);
 }

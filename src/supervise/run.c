@@ -200,7 +200,8 @@ static int boot(struct tc_call *call, struct tc_error *err)
     if (code == 0)
         code = tc_stream_open(call, TC_STREAM_STDERR, &streams.error, err);
     if (code == 0)
-        code = tc_cell_launch(call->plan, &call->cell, err);
+        code = tc_cell_build(tc_take_ptr(call->launch), call->plan, &call->cell, err);
+    /* Init is on its way to READY meanwhile. */
     if (code == 0)
         code = watch_cell(call, err);
     if (code == 0)
@@ -209,6 +210,8 @@ static int boot(struct tc_call *call, struct tc_error *err)
         code = hand_over(&call->cell, streams.out, err);
     if (code == 0)
         code = hand_over(&call->cell, streams.error, err);
+    if (code == 0)
+        code = tc_cell_await_ready(&call->cell, err);
     if (code == 0)
         code = start_command(call, &streams, err);
     return code;
@@ -223,12 +226,14 @@ static void skip_to_result(struct tc_call *call, const struct tc_error *error)
         tc_stream_close(call, i);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    tc_cell_abandon(tc_take_ptr(call->launch));
     tc_cell_release(&call->cell);
     call->phase = TC_PHASE_DRAINING;
     tc_timers_set(&call->timers, TC_TIMER_READER, READER_MS);
 }
 
-int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *ret)
+int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, const struct tc_report *report,
+                     struct tc_result *ret)
 {
     char chunk[TC_HELD_MAX + TC_READ_SIZE];
     struct tc_error error = {0};
@@ -238,6 +243,7 @@ int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report,
     memset(ret, 0, sizeof *ret);
     init_result(ret);
     init_call(&call, plan, report, ret, chunk);
+    call.launch = launch;
     code = open_call(&call, &error);
     if (code == 0 && boot(&call, &error) < 0)
         skip_to_result(&call, &error);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "cell/cell.h"
 #include "plan/plan.h"
 
 enum tc_outcome {
@@ -64,11 +65,13 @@ struct tc_report {
  * Descriptors 0 to 2 are opened on /dev/null where they were closed.
  *
  * @param plan    borrowed
+ * @param launch  what tc_cell_begin() has returned for the plan's network; taken
  * @param report  borrowed; with events on descriptor 1 or 2 what the command writes there is in the events only
  * @param ret     filled in; ret->status is the exit status
  * @return 0 always
  */
-int tc_supervise_run(const struct tc_plan *plan, const struct tc_report *report, struct tc_result *ret);
+int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, const struct tc_report *report,
+                     struct tc_result *ret);
 
 /**
  * Deliver the result of a call that never had a cell: the one `result` event,
