@@ -4,7 +4,7 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint tools gcc unit man system escape vm clang tidy cppcheck valgrind sanitize fuzz)
+parts=(lint tools gcc unit man system escape cpython vm clang tidy cppcheck valgrind sanitize fuzz)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
     [tools]="tests of the lint and of what counts tests"
@@ -13,6 +13,7 @@ declare -A part_about=(
     [man]="man pages build and pass mandoc's lint"
     [system]="system suite, as an ordinary user and, where we are root, as root too"
     [escape]="escape suite: what hostile code tries, each attempt with a control that must succeed"
+    [cpython]="CPython's own tests give the same in a cell as outside (with --long: of processes, sockets and threads too)"
     [vm]="system tests under Debian's own kernel, in a virtual machine without hardware help"
     [clang]="build with clang, warnings as errors, and its unit tests"
     [tidy]="clang-tidy"
@@ -133,6 +134,13 @@ part_escape()
 {
     part_gcc
     system_suite escape build-gcc/toolcell tests/escape
+}
+
+part_cpython()
+{
+    local suite_seconds=3600
+    part_gcc
+    system_suite cpython build-gcc/toolcell tests/cpython
 }
 
 part_vm()
