@@ -58,15 +58,15 @@ struct tc_call {
     const struct tc_report *report;
     struct tc_result *result;
     enum tc_phase phase;
-    bool decided;           /* result->outcome holds: the first cause wins */
-    bool ended;             /* init told how the command ended, or why it did not start */
-    bool stuck;             /* killed processes do not die: the cell cannot be reaped */
-    int cancelled_by;       /* signal number, or 0 */
-    bool reader_gone;       /* some reader has gone away */
-    uint64_t exec_ms;       /* when EXEC was sent, 0 before */
-    struct tc_cpu_time cpu; /* as last sampled */
-    uint64_t delivered;     /* bytes of output within the limit */
-    uint64_t thrown_away;   /* bytes beyond it */
+    bool decided;         /* result->outcome holds: the first cause wins */
+    bool ended;           /* init told how the command ended, or why it did not start */
+    bool stuck;           /* killed processes do not die: the cell cannot be reaped */
+    int cancelled_by;     /* signal number, or 0 */
+    bool reader_gone;     /* some reader has gone away */
+    uint64_t exec_ms;     /* when EXEC was sent, 0 before */
+    struct tc_cpu cpu;    /* as last looked at */
+    uint64_t delivered;   /* bytes of output within the limit */
+    uint64_t thrown_away; /* bytes beyond it */
 
     struct tc_launch *launch; /* until the cell is built, or NULL */
     struct tc_cell cell;

@@ -1,154 +1,213 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CPU time of a whole cell, read from /proc of the host. RLIMIT_CPU counts
- * one process; a fork resets it. So the tree below init is walked: a parent
- * before its children, since a child that dies in between has been counted
- * while it lived and must not be counted in its parent's sum again.
+ * one process; a fork resets it. So the tree below init is walked, and what is
+ * counted is what the living have spent and what they have waited for.
+ *
+ * The kernel adds a process to nobody's sum when its parent ignores SIGCHLD or
+ * has set SA_NOCLDWAIT. So each look asks after the processes of the last one
+ * that are gone: had their parent waited for them, its sums would have grown
+ * by theirs. Page faults tell it as well as times, since each process has some
+ * and they are counted exactly, while less than a tick is not shown. What is
+ * lost is added here. How long such a process ran on after it was looked at
+ * nobody knows; it counts as being as busy until this look. So children too
+ * short to be looked at twice are counted by how often one is met. What gets
+ * past: children as short, beside others with many faults that are waited for.
+ *
+ * Processes whose parent is gone too may have been waited for by it or by
+ * whoever inherited them: they are held against what grew and has no other
+ * explanation.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include "supervise/cpu.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "supervise/cpu.h"
+#include "base/clock.h"
 
 #define INTERVAL_MIN_MS 10u
 #define INTERVAL_MAX_MS 100u
-#define PROCESS_MAX 32768u /* a cell with more is counted in part */
 
-/* Processes whose time is still to be read. */
-struct walk {
-    pid_t *pids;
-    size_t count, capacity;
+/* Processes that are gone and would have to show in the same place. */
+struct loss {
+    struct tc_cpu_sums gone; /* theirs, at the last look */
+    uint64_t busy;           /* of them together, per mille of one CPU */
+    struct tc_cpu_sums born; /* of processes in the same place that were not there then */
 };
 
-static void walk_add(struct walk *walk, pid_t pid)
+static void add(struct tc_cpu_sums *sums, const struct tc_cpu_sums *more)
 {
-    if (walk->count == walk->capacity) {
-        size_t capacity = walk->capacity == 0 ? 64 : walk->capacity * 2;
-        pid_t *pids = capacity > PROCESS_MAX ? NULL : realloc(walk->pids, capacity * sizeof *pids);
-
-        if (pids == NULL)
-            return;
-        walk->pids = pids;
-        walk->capacity = capacity;
-    }
-    walk->pids[walk->count++] = pid;
+    sums->user += more->user;
+    sums->system += more->system;
+    sums->faults += more->faults;
 }
 
-static ssize_t read_text(const char *path, char *text, size_t size)
+static uint64_t beyond(uint64_t a, uint64_t b)
 {
-    tc_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length;
-
-    if (fd < 0)
-        return -errno;
-    length = read(fd, text, size - 1);
-    if (length < 0)
-        return -errno;
-    text[length] = '\0';
-    return length;
+    return a > b ? a - b : 0;
 }
 
-/* In clock ticks. */
-struct ticks {
-    uint64_t user, system;
+static struct tc_cpu_sums difference(const struct tc_cpu_sums *a, const struct tc_cpu_sums *b)
+{
+    return (struct tc_cpu_sums){beyond(a->user, b->user), beyond(a->system, b->system), beyond(a->faults, b->faults)};
+}
+
+static uint64_t ticks_to_ms(uint64_t ticks)
+{
+    return ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static const struct tc_process *find_same(const struct tc_census *census, const struct tc_process *process)
+{
+    const struct tc_process *found = tc_census_find(census, process->pid);
+
+    return found != NULL && found->start == process->start ? found : NULL;
+}
+
+/* Take a group's processes into the losses unless they show in what grew. What grew beyond them goes to ret_rest. */
+static uint64_t settle(struct tc_cpu *cpu, const struct loss *loss, const struct tc_cpu_sums *grown, uint64_t passed_ms,
+                       struct tc_cpu_sums *ret_rest)
+{
+    struct tc_cpu_sums missing = difference(&loss->gone, grown);
+    struct tc_cpu_sums rest = difference(grown, &loss->gone);
+
+    add(ret_rest, &rest);
+    if (missing.user + missing.system + missing.faults == 0)
+        return 0;
+    add(&cpu->lost, &missing);
+    /* One process after the other: what the next one has spent already is counted as its own. */
+    return beyond(loss->busy * passed_ms / TC_BUSY,
+                  ticks_to_ms(grown->user + grown->system + loss->born.user + loss->born.system));
+}
+
+struct look {
+    const struct tc_census *before, *now;
+    struct loss *losses; /* by position in now, of the children of each; one more for those whose parent is gone */
 };
 
-/* Add fields 14 to 17 of /proc/PID/stat (proc(5)): own times and those of waited-for children. The second field is the
- * name in parentheses, chosen by the cell, and may hold parentheses and blanks itself. */
-static int add_ticks(pid_t pid, struct ticks *sum)
+static void find_gone(const struct look *look)
 {
-    unsigned long user, system;
-    long children_user, children_system;
-    char path[40], text[1024];
-    const char *after;
-    ssize_t length;
+    for (size_t i = 0; i < look->before->count; i++) {
+        const struct tc_process *process = &look->before->list[i], *old, *parent = NULL;
+        struct loss *loss;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    length = read_text(path, text, sizeof text);
-    if (length < 0)
-        return (int)length;
-    after = strrchr(text, ')');
-    // NOLINTNEXTLINE(cert-err34-c) the kernel prints numbers of these types
-    if (after == NULL || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &user,
-                                &system, &children_user, &children_system) != 4)
-        return -EPROTO;
-    sum->user += user + (uint64_t)children_user;
-    sum->system += system + (uint64_t)children_system;
-    return 0;
-}
-
-/* Add the children that one thread has made. The list may be longer than one read returns. */
-static void add_children(struct walk *walk, int tasks, const char *thread)
-{
-    char path[64], text[4096];
-    size_t held = 0;
-    ssize_t length;
-    tc_auto_fd fd = TC_NO_FD;
-
-    snprintf(path, sizeof path, "%s/children", thread);
-    fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && (length = read(fd, text + held, sizeof text - 1 - held)) > 0) {
-        char *start = text, *blank;
-
-        text[held + (size_t)length] = '\0';
-        while ((blank = strchr(start, ' ')) != NULL) {
-            walk_add(walk, (pid_t)strtol(start, NULL, 10));
-            start = blank + 1;
-        }
-        held = strlen(start);
-        memmove(text, start, held);
+        if (find_same(look->now, process) != NULL)
+            continue;
+        old = tc_census_find(look->before, process->parent);
+        if (old != NULL)
+            parent = find_same(look->now, old);
+        loss = &look->losses[parent == NULL ? look->now->count : (size_t)(parent - look->now->list)];
+        add(&loss->gone, &process->own);
+        add(&loss->gone, &process->waited);
+        loss->busy += process->busy;
     }
 }
 
-static void add_all_children(struct walk *walk, pid_t pid)
+static void find_born(const struct look *look)
 {
-    struct dirent *entry;
-    char path[40];
-    DIR *tasks;
+    for (size_t i = 0; i < look->now->count; i++) {
+        const struct tc_process *process = &look->now->list[i];
+        const struct tc_process *parent = tc_census_find(look->now, process->parent);
 
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    tasks = opendir(path);
-    if (tasks == NULL)
+        if (parent != NULL && find_same(look->before, process) == NULL)
+            add(&look->losses[parent - look->now->list].born, &process->own);
+    }
+}
+
+/* Returns the guess, in milliseconds. */
+static uint64_t settle_all(struct tc_cpu *cpu, const struct look *look, pid_t init, uint64_t passed_ms)
+{
+    struct tc_cpu_sums rest = {0, 0, 0}, nothing = {0, 0, 0};
+    uint64_t guess_ms = 0;
+
+    for (size_t i = 0; i < look->now->count; i++) {
+        const struct tc_process *old = find_same(look->before, &look->now->list[i]);
+        const struct loss *loss = &look->losses[i];
+        struct tc_process fresh;
+        struct tc_cpu_sums grown;
+
+        if (old == NULL ||
+            (loss->gone.user + loss->gone.system + loss->gone.faults == 0 && look->now->list[i].pid != init))
+            continue;
+        /* Read again: a child that ended during the walk may have been waited for after its parent was read. */
+        if (tc_process_read(old->pid, &fresh) < 0 || fresh.start != old->start)
+            continue;
+        grown = difference(&fresh.waited, &old->waited);
+        guess_ms += settle(cpu, loss, &grown, passed_ms, &rest);
+    }
+    return guess_ms + settle(cpu, &look->losses[look->now->count], &rest, passed_ms, &nothing);
+}
+
+/* Compare two looks. Without memory the losses of this time are not counted. */
+static void count_losses(struct tc_cpu *cpu, const struct tc_census *now, pid_t init, uint64_t passed_ms)
+{
+    struct look look = {&cpu->census, now, calloc(now->count + 1, sizeof(struct loss))};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t most_ms = passed_ms * (uint64_t)(cpus > 0 ? cpus : 1), guess_ms;
+
+    if (look.losses == NULL)
         return;
-    while ((entry = readdir(tasks)) != NULL) {
-        if (entry->d_name[0] != '.')
-            add_children(walk, dirfd(tasks), entry->d_name);
-    }
-    closedir(tasks);
+    find_gone(&look);
+    find_born(&look);
+    guess_ms = settle_all(cpu, &look, init, passed_ms);
+    cpu->guessed_ms += guess_ms < most_ms ? guess_ms : most_ms;
+    free(look.losses);
 }
 
-int tc_cpu_sample(pid_t init, struct tc_cpu_time *ret)
+int tc_cpu_look(struct tc_cpu *cpu, pid_t init)
 {
-    uint64_t tick = (uint64_t)sysconf(_SC_CLK_TCK);
-    struct walk walk = {NULL, 0, 0};
-    struct ticks sum = {0, 0};
-    int code = add_ticks(init, &sum);
+    struct tc_census now = {NULL, 0, 0};
+    uint64_t now_us = tc_clock_us(), user_ms, system_ms;
+    struct tc_cpu_sums sums;
+    int code = tc_census_take(init, &now);
 
-    if (code < 0)
+    if (code < 0) {
+        tc_census_free(&now);
         return code;
-    add_all_children(&walk, init);
-    for (size_t i = 0; i < walk.count; i++) {
-        if (add_ticks(walk.pids[i], &sum) == 0)
-            add_all_children(&walk, walk.pids[i]);
     }
-    free(walk.pids);
-    ret->user_ms = sum.user * 1000 / tick;
-    ret->system_ms = sum.system * 1000 / tick;
+    tc_census_complete(&now, &cpu->census, init);
+    if (cpu->census.count > 0)
+        count_losses(cpu, &now, init, (now_us - cpu->looked_us) / 1000);
+    tc_census_free(&cpu->census);
+    cpu->census = now;
+    cpu->looked_us = now_us;
+    sums = cpu->lost;
+    for (size_t i = 0; i < now.count; i++) {
+        add(&sums, &now.list[i].own);
+        add(&sums, &now.list[i].waited);
+    }
+    /* A process that was missed for a moment comes back with the next look: spent is spent. */
+    user_ms = ticks_to_ms(sums.user) + cpu->guessed_ms;
+    system_ms = ticks_to_ms(sums.system);
+    cpu->user_ms = user_ms > cpu->user_ms ? user_ms : cpu->user_ms;
+    cpu->system_ms = system_ms > cpu->system_ms ? system_ms : cpu->system_ms;
     return 0;
+}
+
+/* From half to one and a half times as long. */
+static uint64_t vary(uint64_t interval_ms)
+{
+    uint32_t number = 0;
+
+    /* Not random before the host's generator is seeded, early in its boot; exact without. */
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+        return interval_ms;
+    return interval_ms / 2 + number % (interval_ms + 1);
 }
 
 uint64_t tc_cpu_interval(uint64_t limit_ms, uint64_t spent_ms)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t rest_ms = (limit_ms > spent_ms ? limit_ms - spent_ms : 0) / (uint64_t)(cpus > 0 ? cpus : 1);
+    uint64_t rest_ms = beyond(limit_ms, spent_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
 
     if (rest_ms < INTERVAL_MIN_MS)
-        return INTERVAL_MIN_MS;
-    return rest_ms < INTERVAL_MAX_MS ? rest_ms : INTERVAL_MAX_MS;
+        return vary(INTERVAL_MIN_MS);
+    return vary(rest_ms < INTERVAL_MAX_MS ? rest_ms : INTERVAL_MAX_MS);
+}
+
+void tc_cpu_free(struct tc_cpu *cpu)
+{
+    tc_census_free(&cpu->census);
 }

@@ -65,7 +65,7 @@ static void kill_cell(struct tc_call *call)
     call->phase = TC_PHASE_DYING;
     /* Children that the kernel reaps when init dies are in nobody's sum. */
     if (!call->ended && call->exec_ms != 0)
-        tc_cpu_sample(call->cell.pid, &call->cpu);
+        tc_cpu_look(&call->cpu, call->cell.pid);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_input_close(call);
     tc_timers_clear(&call->timers, TC_TIMER_WALL);
@@ -222,7 +222,7 @@ int tc_call_look_at_cpu(struct tc_call *call)
 
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit_ms))
         return 0;
-    code = tc_cpu_sample(call->cell.pid, &call->cpu);
+    code = tc_cpu_look(&call->cpu, call->cell.pid);
     if (code < 0)
         return code;
     spent_ms = call->cpu.user_ms + call->cpu.system_ms;

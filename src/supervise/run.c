@@ -132,6 +132,7 @@ static void close_call(struct tc_call *call)
         tc_sink_close(&call->sinks[i]);
     tc_buf_free(&call->line);
     tc_signals_close(&call->signals);
+    tc_cpu_free(&call->cpu);
     tc_timers_close(&call->timers);
     tc_poller_close(&call->poller);
 }

@@ -3,7 +3,7 @@
 `pytest tests/escape/known_open.py`.
 
 Locks and watches: the kernel keeps them on the inode, which every bind mount of the root file system shares, and
-neither Landlock nor a filter sees the path. CPU time: without a control group only what somebody waits for counts.
+neither Landlock nor a filter sees the path.
 FIFOs of a read-only mount inside a writable one: a read-only mount stops no data for a FIFO, Landlock does, but its
 rights of the outer mount hold in the inner one too.
 """
@@ -63,25 +63,6 @@ def test_a_set_id_file_of_the_host_is_rewritten_through_memory(cell):
     program.chmod(0o4755)  # after the change of its owner, which clears it
     cell.python(SET_ID)
     assert not (program.stat().st_mode & 0o4000 and program.read_bytes().startswith(b"evil"))
-
-
-CHILDREN = """
-import os, signal, time
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-end = time.monotonic() + 3
-while time.monotonic() < end:
-    if os.fork() == 0:
-        stop = time.process_time() + 0.05
-        while time.process_time() < stop: pass
-        os._exit(0)
-    try: os.wait()
-    except ChildProcessError: pass
-"""
-
-
-def test_cpu_time_of_children_that_are_not_waited_for(cell):
-    """A parent that ignores SIGCHLD: the kernel adds their time to nobody."""
-    assert cell.python(CHILDREN, options=["--cpu-time", "300ms"]).result["outcome"] == "cpu_limit"
 
 
 def test_a_fifo_in_a_read_only_mount_inside_a_writable_one(cell):
