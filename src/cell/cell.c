@@ -196,6 +196,11 @@ int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct t
         ret->lease = tc_take_fd(&launch->lease);
         ret->host_uid = launch->host_uid;
         ret->host_gid = launch->host_gid;
+        r = tc_twin_receive(ret, plan, err);
+        if (r < 0) {
+            tc_cell_release(ret);
+            tc_error_stage(err, "mediation");
+        }
     }
     tc_launch_free(launch);
     return r;

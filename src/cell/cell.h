@@ -2,6 +2,7 @@
 #ifndef TC_CELL_CELL_H
 #define TC_CELL_CELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,9 +19,23 @@ struct tc_cell {
     uid_t host_uid;
     gid_t host_gid;
     unsigned last_reply; /* type of the last reply accepted: what may come next depends on it */
+    /* Only where calls are notified (plan->notify), else TC_NO_FD: what a broker works with. */
+    bool notified;
+    int root;     /* the cell's tree, O_PATH */
+    int diag;     /* NETLINK_SOCK_DIAG socket of its network namespace */
+    int twin;     /* its tree with the mediated mounts writable, or TC_NO_FD when there is none */
+    int listener; /* from LISTENER on, until it is taken from here */
 };
 
-#define TC_CELL_EMPTY ((struct tc_cell){.pid = -1, .pidfd = TC_NO_FD, .control = TC_NO_FD, .lease = TC_NO_FD})
+#define TC_CELL_EMPTY                                                                                                  \
+    ((struct tc_cell){.pid = -1,                                                                                       \
+                      .pidfd = TC_NO_FD,                                                                               \
+                      .control = TC_NO_FD,                                                                             \
+                      .lease = TC_NO_FD,                                                                               \
+                      .root = TC_NO_FD,                                                                                \
+                      .diag = TC_NO_FD,                                                                                \
+                      .twin = TC_NO_FD,                                                                                \
+                      .listener = TC_NO_FD})
 
 /* A launch that has begun: what needs no plan is under way in a process of its own. */
 struct tc_launch;
@@ -53,7 +68,8 @@ void tc_cell_abandon(struct tc_launch *launch);
  * @param ret     the cell, to be released with tc_cell_release(). Nothing may be asked of it before
  *                tc_cell_await_ready()
  * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "network", "landlock",
- *         "seccomp", "init"), err->hint the remedy; -EINVAL: the launch was begun for another kind of network
+ *         "seccomp", "mediation", "init"), err->hint the remedy; -EINVAL: the launch was begun for another kind of
+ * network
  */
 int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err);
 
@@ -79,7 +95,8 @@ int tc_cell_exec(struct tc_cell *cell, const struct tc_plan *plan, int in, int o
 int tc_cell_signal(struct tc_cell *cell, int signal);
 
 /**
- * Receive one message of init without blocking and check it.
+ * Receive one message of init without blocking and check it. With LISTENER, which comes before STARTED where calls are
+ * notified and nowhere else, the descriptor is in cell->listener: a seccomp listener, the cell's until it is taken.
  * @return 1 (ret is set), 0 (nothing there), -EPIPE (init closed or died), -EPROTO (it said something impossible)
  */
 int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret);

@@ -244,6 +244,7 @@ static const struct {
     {"namespaces", set_names},
     {"mounts", tc_tree_enter},
     {"mounts", tc_tree_close},
+    {"mediation", tc_twin_send},
     {"namespaces", isolate_groups},
     {"landlock", tc_rules_enter},
     {"identity", drop_capabilities},

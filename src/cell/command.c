@@ -2,6 +2,7 @@
 #include "cell/command.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -88,6 +89,16 @@ static const char *search_path(const char *const *env)
     return FALLBACK_PATH;
 }
 
+/* Behind the tables, so that it is aligned as they are. */
+static void append_filter(struct tc_buf *out, const struct tc_plan *plan, struct tc_exec_block *block)
+{
+    if (plan->notify == 0)
+        return;
+    block->notify = (uint32_t)out->length;
+    block->notify_count = (uint32_t)(plan->notify_filter_size / sizeof(struct sock_filter));
+    tc_buf_append(out, plan->notify_filter, plan->notify_filter_size);
+}
+
 int tc_command_block(const struct tc_plan *plan, struct tc_buf *out, struct tc_error *err)
 {
     size_t argc = count_items(plan->argv);
@@ -100,6 +111,7 @@ int tc_command_block(const struct tc_plan *plan, struct tc_buf *out, struct tc_e
     tc_buf_append(out, &block, sizeof block);
     block.argv = append_table(out, argc);
     block.envv = append_table(out, envc);
+    append_filter(out, plan, &block);
     append_items(out, block.argv, plan->argv);
     append_items(out, block.envv, plan->env);
     block.program = append_string(out, plan->program != NULL ? plan->program : plan->argv[0]);

@@ -11,6 +11,7 @@
 #include "cell/reply.h"
 #include "kernel/memfd.h"
 #include "kernel/pidfd.h"
+#include "kernel/seccomp.h"
 #include "kernel/socket.h"
 
 /* Talking to a living cell, and ending it. Nothing here blocks but tc_cell_reap() and tc_cell_release(), and those only
@@ -40,10 +41,28 @@ int tc_cell_signal(struct tc_cell *cell, int signal)
     return tc_socket_send(cell->control, &request, sizeof request, NULL, 0);
 }
 
+/* A descriptor comes with LISTENER and with nothing else, and is what it is said to be. */
+static bool descriptors_fit(const struct tc_init_reply *reply, int fd, size_t count)
+{
+    if (reply->type != TC_INIT_LISTENER)
+        return count == 0;
+    return count == 1 && tc_seccomp_is_listener(fd);
+}
+
+/* Where calls are notified, no command starts without a listener; elsewhere there is none. */
+static bool listener_fits(const struct tc_cell *cell, unsigned type)
+{
+    if (type == TC_INIT_LISTENER)
+        return cell->notified;
+    return type != TC_INIT_STARTED || cell->notified == (cell->last_reply == TC_INIT_LISTENER);
+}
+
 int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret)
 {
     char packet[sizeof(struct tc_init_reply)];
-    ssize_t length = tc_socket_receive(cell->control, packet, sizeof packet, NULL);
+    tc_auto_fd fd = TC_NO_FD;
+    size_t count = 0;
+    ssize_t length = tc_socket_receive_fds(cell->control, packet, sizeof packet, NULL, &fd, 1, &count);
     int r;
 
     if (length == -EAGAIN || length == -EINTR)
@@ -53,8 +72,12 @@ int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret)
     if (length < 0)
         return length == -EMSGSIZE ? -EPROTO : (int)length;
     r = tc_reply_check(packet, (size_t)length, cell->last_reply, ret);
+    if (r == 0 && (!descriptors_fit(ret, fd, count) || !listener_fits(cell, ret->type)))
+        r = -EPROTO;
     if (r < 0)
         return r;
+    if (ret->type == TC_INIT_LISTENER)
+        cell->listener = tc_take_fd(&fd);
     cell->last_reply = ret->type;
     return 1;
 }
@@ -101,5 +124,9 @@ void tc_cell_release(struct tc_cell *cell)
     tc_cleanup_fd(&cell->control);
     tc_cleanup_fd(&cell->pidfd);
     tc_cleanup_fd(&cell->lease);
+    tc_cleanup_fd(&cell->root);
+    tc_cleanup_fd(&cell->diag);
+    tc_cleanup_fd(&cell->twin);
+    tc_cleanup_fd(&cell->listener);
     *cell = TC_CELL_EMPTY;
 }

@@ -43,7 +43,7 @@ struct tc_launch {
     int image;     /* memfd of init */
     int *sources;  /* per step: detached mount prepared by the parent, or TC_NO_FD */
     int *received; /* the child's own: per step, its copy of that */
-    int *kept;     /* the child's own: per step, a mount that turns read-only at the end */
+    int *kept;     /* the child's own: per step, a mount that turns read-only at the end, or behind the twin */
     dev_t *own;    /* the child's own: devices of the file systems it made itself; room for step_count + 2 */
 };
 
@@ -139,6 +139,13 @@ int tc_tree_begin(struct tc_child *child, struct tc_error *err);
 int tc_tree_build(struct tc_child *child, struct tc_error *err);
 int tc_tree_enter(struct tc_child *child, struct tc_error *err);
 int tc_tree_close(struct tc_child *child, struct tc_error *err);
+
+/* twin.c */
+
+/** Stage: where calls are notified, hand the tree (and its twin) to the parent, then turn mediated mounts read-only. */
+int tc_twin_send(struct tc_child *child, struct tc_error *err);
+/** Parent, when init has been executed: take what that stage sent into the cell; nothing where no call is notified. */
+int tc_twin_receive(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err);
 
 /* rules.c */
 

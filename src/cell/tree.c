@@ -126,6 +126,8 @@ static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
         return mount;
     if (fstat(mount, &what) < 0)
         return tc_error_set(err, -errno, "stat the mount for '%s'", step->target);
+    if (step->flags & TC_STEP_MEDIATED)
+        child->launch->kept[index] = mount;
     return attach_kind(child, step, mount, S_ISDIR(what.st_mode), err);
 }
 
@@ -181,7 +183,12 @@ static int add_scratch(struct tc_child *child, size_t index, struct tc_error *er
     tc_auto_fd mount = directory < 0 ? directory : tc_mount_copy(directory);
     int r = mount < 0 ? mount : tc_mount_change(mount, tc_source_attributes(step), false, TC_NO_FD);
 
-    return r < 0 ? tc_error_set(err, r, "make scratch for '%s'", step->target) : attach(child, step, mount, err);
+    if (r < 0)
+        return tc_error_set(err, r, "make scratch for '%s'", step->target);
+    r = attach(child, step, mount, err);
+    if (r == 0 && (step->flags & TC_STEP_MEDIATED))
+        child->launch->kept[index] = tc_take_fd(&mount);
+    return r;
 }
 
 /* Later steps may make their mount points in it, so read-only waits for tc_tree_close(). */
@@ -194,7 +201,7 @@ static int add_tmpfs(struct tc_child *child, size_t index, struct tc_error *err)
     if (r < 0)
         return tc_error_set(err, r, "make the tmpfs for '%s'", step->target);
     r = attach(child, step, mount, err);
-    if (r == 0 && (step->flags & TC_STEP_READ_ONLY))
+    if (r == 0 && (step->flags & (TC_STEP_READ_ONLY | TC_STEP_MEDIATED)))
         child->launch->kept[index] = tc_take_fd(&mount);
     return r;
 }
@@ -328,7 +335,7 @@ int tc_tree_close(struct tc_child *child, struct tc_error *err)
     int r = tc_mount_change(child->root, MOUNT_ATTR_RDONLY, false, TC_NO_FD);
 
     for (size_t i = 0; r == 0 && i < child->plan->step_count; i++)
-        if (child->launch->kept[i] >= 0)
+        if (child->launch->kept[i] >= 0 && (child->plan->steps[i].flags & TC_STEP_READ_ONLY))
             r = tc_mount_change(child->launch->kept[i], MOUNT_ATTR_RDONLY, false, TC_NO_FD);
     return r < 0 ? tc_error_set(err, r, "turn the cell's root read-only") : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "init/block.h"
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,6 +35,15 @@ static bool limits_fit(const struct tc_exec_block *block)
     return true;
 }
 
+static bool filter_fits(const struct tc_exec_block *block, uint32_t size)
+{
+    uint64_t end = (uint64_t)block->notify + (uint64_t)block->notify_count * sizeof(struct sock_filter);
+
+    if (block->notify_count == 0)
+        return true;
+    return block->notify_count <= BPF_MAXINSNS && block->notify % _Alignof(struct sock_filter) == 0 && end <= size;
+}
+
 const struct tc_exec_block *tc_block_check(const void *bytes, uint32_t size)
 {
     const struct tc_exec_block *block = bytes;
@@ -46,5 +56,5 @@ const struct tc_exec_block *tc_block_check(const void *bytes, uint32_t size)
         return NULL;
     if (!table_fits(block, size, block->argv, block->argc) || !table_fits(block, size, block->envv, block->envc))
         return NULL;
-    return block;
+    return filter_fits(block, size) ? block : NULL;
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "init/block.h"
+#include "init/listener.h"
 #include "kernel/clone.h"
 #include "kernel/raw.h"
 
@@ -31,7 +32,8 @@ static int fail(struct job *job, enum tc_init_step step, long result)
     return 1;
 }
 
-static long set_streams(const int given[3])
+/* What is below `above` stays: besides the streams the control socket, when it is still needed. */
+static long set_streams(const int given[3], int above)
 {
     int streams[3];
 
@@ -49,7 +51,7 @@ static long set_streams(const int given[3])
         if (fd < 0)
             return fd;
     }
-    return tc_raw3(__NR_close_range, 3, ~0U, 0);
+    return tc_raw3(__NR_close_range, above, ~0U, 0);
 }
 
 #define NULL_DEVICE (1 << 8 | 3) /* Documentation/admin-guide/devices.txt; makedev() is a function of the C library */
@@ -133,7 +135,8 @@ static int run(void *argument)
 {
     struct job *job = argument;
     const struct tc_exec_block *block = job->block;
-    long r = set_streams(job->streams);
+    bool notified = block->notify_count > 0;
+    long r = set_streams(job->streams, notified ? TC_INIT_CONTROL_FD + 1 : TC_INIT_CONTROL_FD);
 
     if (r >= 0)
         r = replace_null();
@@ -148,6 +151,10 @@ static int run(void *argument)
     if (r < 0)
         return fail(job, TC_INIT_STEP_CWD, r);
     reset_signals();
+    /* Last: whatever comes after it may be stopped, and is judged as the command's. */
+    r = notified ? tc_listener_make(block) : 0;
+    if (r < 0)
+        return fail(job, TC_INIT_STEP_MEDIATION, r);
     r = tc_command_execute(tc_block_string(block, block->program), tc_block_string(block, block->path_list), job->argv,
                            job->envp);
     return fail(job, TC_INIT_STEP_EXEC, -r);

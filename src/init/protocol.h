@@ -8,7 +8,8 @@
  * has no C library.
  *
  *   supervisor -> init   EXEC (once, with four descriptors), SIGNAL
- *   init -> supervisor   READY, then STARTED or FAILED, then EXITED
+ *   init -> supervisor   READY, then STARTED or FAILED, then EXITED; where calls of the command are notified, LISTENER
+ *                        (with one descriptor) before STARTED
  *
  * The supervisor trusts nothing init says: sizes, types, order and values are
  * checked, and a message that does not fit ends the cell. The end of the
@@ -36,10 +37,18 @@ enum tc_init_reply_type {
     TC_INIT_READY = 1,   /* init runs, sealed, waiting */
     TC_INIT_STARTED = 2, /* the command was started (execve succeeded); pid is its pid in the cell */
     TC_INIT_FAILED = 3,  /* it was not: value is the errno, step says where */
-    TC_INIT_EXITED = 4   /* the command ended and every other process was killed: value is its wait status */
+    TC_INIT_EXITED = 4,  /* the command ended and every other process was killed: value is its wait status */
+    TC_INIT_LISTENER = 5 /* the command's calls are notified; descriptor: the listener. It is about to be executed */
 };
 
-enum tc_init_step { TC_INIT_STEP_NONE, TC_INIT_STEP_BLOCK, TC_INIT_STEP_LIMITS, TC_INIT_STEP_CWD, TC_INIT_STEP_EXEC };
+enum tc_init_step {
+    TC_INIT_STEP_NONE,
+    TC_INIT_STEP_BLOCK,
+    TC_INIT_STEP_LIMITS,
+    TC_INIT_STEP_CWD,
+    TC_INIT_STEP_EXEC,
+    TC_INIT_STEP_MEDIATION /* the command's own filter, and its listener */
+};
 
 struct tc_init_reply {
     uint32_t magic;
@@ -73,8 +82,10 @@ struct tc_exec_block {
     uint32_t envv;      /* offset of envc uint32_t offsets */
     uint32_t limit_count;
     uint32_t umask;
-    uint64_t deadline_ms; /* 0, or: if init still runs this long after EXEC it ends the cell by itself, so that a
-                             stopped supervisor cannot keep it alive */
+    uint32_t notify;       /* offset of notify_count instructions (struct sock_filter), with notify_count > 0 */
+    uint32_t notify_count; /* of the filter that only the command gets, right before it is executed */
+    uint64_t deadline_ms;  /* 0, or: if init still runs this long after EXEC it ends the cell by itself, so that a
+                              stopped supervisor cannot keep it alive */
     struct tc_exec_limit limits[TC_EXEC_LIMITS];
 };
 

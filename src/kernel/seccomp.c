@@ -4,8 +4,14 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* newer than Debian 12's headers */
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
 
 int tc_seccomp_load(const void *program, size_t size)
 {
@@ -15,4 +21,19 @@ int tc_seccomp_load(const void *program, size_t size)
     if (size % sizeof(struct sock_filter) != 0 || count == 0 || count > BPF_MAXINSNS)
         return -EINVAL;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &what) < 0 ? -errno : 0;
+}
+
+bool tc_seccomp_can_listen(void)
+{
+    unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
+}
+
+bool tc_seccomp_is_listener(int fd)
+{
+    uint64_t none = 0;
+
+    /* Ids are counted from a random number on (kernel/seccomp.c: init_listener()), so that there may be one. */
+    return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &none) == 0 || errno == ENOENT;
 }

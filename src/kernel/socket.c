@@ -42,37 +42,41 @@ int tc_socket_send(int fd, const void *bytes, size_t length, const int *fds, siz
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void close_received(const struct cmsghdr *header)
+/* What came along with a packet. */
+struct attached {
+    struct ucred sender;
+    bool known;     /* the sender's identity was there */
+    bool truncated; /* descriptors were lost */
+    int fds[TC_SOCKET_MAX_FDS];
+    size_t count;
+};
+
+static void close_attached(const struct attached *attached)
 {
-    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-    for (size_t i = 0; i < count; i++) {
-        int fd;
-
-        memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-        close(fd);
-    }
+    for (size_t i = 0; i < attached->count; i++)
+        close(attached->fds[i]);
 }
 
-/* True when the sender's identity was there. */
-static bool read_control(struct msghdr *message, struct ucred *ret_sender)
+static void read_control(struct msghdr *message, struct attached *ret)
 {
-    bool known = false;
-
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
+        size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
         if (header->cmsg_level != SOL_SOCKET)
             continue;
-        if (header->cmsg_type == SCM_RIGHTS)
-            close_received(header);
+        if (header->cmsg_type == SCM_RIGHTS && count <= TC_SOCKET_MAX_FDS - ret->count) {
+            memcpy(ret->fds + ret->count, CMSG_DATA(header), count * sizeof(int));
+            ret->count += count;
+        }
         if (header->cmsg_type == SCM_CREDENTIALS && header->cmsg_len == CMSG_LEN(sizeof(struct ucred))) {
-            memcpy(ret_sender, CMSG_DATA(header), sizeof *ret_sender);
-            known = true;
+            memcpy(&ret->sender, CMSG_DATA(header), sizeof ret->sender);
+            ret->known = true;
         }
     }
-    return known;
+    ret->truncated = (message->msg_flags & MSG_CTRUNC) != 0;
 }
 
-ssize_t tc_socket_receive(int fd, void *buffer, size_t size, struct ucred *ret_sender)
+static ssize_t receive(int fd, void *buffer, size_t size, struct attached *ret)
 {
     union {
         struct cmsghdr align;
@@ -81,20 +85,44 @@ ssize_t tc_socket_receive(int fd, void *buffer, size_t size, struct ucred *ret_s
     struct iovec data = {.iov_base = buffer, .iov_len = size};
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    struct ucred sender = {0};
     ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    bool known;
 
+    *ret = (struct attached){0};
     if (length < 0)
         return -errno;
-    known = read_control(&message, &sender);
-    if (length == 0)
-        return 0;
-    if (message.msg_flags & MSG_TRUNC)
-        return -EMSGSIZE;
-    if (ret_sender != NULL && !known)
+    read_control(&message, ret);
+    return length > 0 && (message.msg_flags & MSG_TRUNC) ? -EMSGSIZE : length;
+}
+
+ssize_t tc_socket_receive(int fd, void *buffer, size_t size, struct ucred *ret_sender)
+{
+    struct attached attached;
+    ssize_t length = receive(fd, buffer, size, &attached);
+
+    close_attached(&attached);
+    if (length <= 0 || ret_sender == NULL)
+        return length;
+    if (!attached.known)
         return -EPROTO;
+    *ret_sender = attached.sender;
+    return length;
+}
+
+ssize_t tc_socket_receive_fds(int fd, void *buffer, size_t size, struct ucred *ret_sender, int *ret_fds, size_t most,
+                              size_t *ret_count)
+{
+    struct attached attached;
+    ssize_t length = receive(fd, buffer, size, &attached);
+
+    if (length > 0 && ((ret_sender != NULL && !attached.known) || attached.truncated || attached.count > most))
+        length = -EPROTO;
+    if (length <= 0) {
+        close_attached(&attached);
+        return length;
+    }
     if (ret_sender != NULL)
-        *ret_sender = sender;
+        *ret_sender = attached.sender;
+    memcpy(ret_fds, attached.fds, attached.count * sizeof(int));
+    *ret_count = attached.count;
     return length;
 }

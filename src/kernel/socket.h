@@ -37,4 +37,15 @@ int tc_socket_send(int fd, const void *bytes, size_t length, const int *fds, siz
  */
 ssize_t tc_socket_receive(int fd, void *buffer, size_t size, struct ucred *ret_sender);
 
+/**
+ * As tc_socket_receive(), but keep what is attached.
+ *
+ * @param ret_fds    room for `most` descriptors; on success the first ret_count are new, close-on-exec and the caller's
+ * @param most       at most TC_SOCKET_MAX_FDS
+ * @param ret_count  set on success
+ * @return as tc_socket_receive(); -EPROTO also when there are more descriptors, all of which are closed then
+ */
+ssize_t tc_socket_receive_fds(int fd, void *buffer, size_t size, struct ucred *ret_sender, int *ret_fds, size_t most,
+                              size_t *ret_count);
+
 #endif

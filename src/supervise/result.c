@@ -105,6 +105,18 @@ static void exec_failed(struct tc_call *call, int error)
     tc_call_decide(call, TC_OUTCOME_EXITED);
 }
 
+/* The kernel would not make a listener for the command's calls. */
+static void mediation_failed(struct tc_error *ret, int code)
+{
+    if (code == EBUSY)
+        tc_error_plain(ret, -code,
+                       "the rules need mediation, and an outer sandbox holds the one listener there can be");
+    else
+        tc_error_set(ret, -code, "the rules need mediation, which this kernel does not offer");
+    tc_error_hint(ret, code == EBUSY ? "run toolcell outside of it" : "mediation needs Linux 5.19 or newer");
+    tc_error_stage(ret, "mediation");
+}
+
 void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
 {
     struct tc_error error = {0};
@@ -124,6 +136,9 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
         break;
     case TC_INIT_STEP_LIMITS:
         tc_error_set(&error, -code, "set the limits of the command");
+        break;
+    case TC_INIT_STEP_MEDIATION:
+        mediation_failed(&error, code);
         break;
     case TC_INIT_STEP_BLOCK:
     case TC_INIT_STEP_NONE:

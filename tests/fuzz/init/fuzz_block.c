@@ -35,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         total = walk(block, block->argv, block->argc) + walk(block, block->envv, block->envc);
         total += strlen(tc_block_string(block, block->program)) + strlen(tc_block_string(block, block->cwd)) +
                  strlen(tc_block_string(block, block->path_list));
+        for (uint32_t i = 0; i < block->notify_count * 8; i++)
+            total += (unsigned char)tc_block_string(block, block->notify)[i];
         (void)total;
     }
     free(exact);

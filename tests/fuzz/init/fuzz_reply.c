@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* What init says, as the supervisor reads it: a stream of packets, each a length byte and that many bytes. Whatever
- * comes, at most READY, then STARTED or FAILED, then EXITED are accepted. */
+ * comes, at most READY, LISTENER, then STARTED or FAILED, then EXITED are accepted. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 1 + length;
         size -= 1 + length;
     }
-    if (accepted > 3)
+    if (accepted > 4)
         abort();
     return 0;
 }

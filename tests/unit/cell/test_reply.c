@@ -15,17 +15,18 @@ static struct tc_init_reply make(unsigned type)
 
 START_TEST(test_order)
 {
-    static const bool accepted[5][6] = {
-        /* last:    none   READY  STARTED FAILED EXITED */
-        {false, true, false, false, false, false},  /* none */
-        {false, false, true, true, false, false},   /* READY */
-        {false, false, false, false, true, false},  /* STARTED */
-        {false, false, false, false, false, false}, /* FAILED */
-        {false, false, false, false, false, false}, /* EXITED */
+    static const bool accepted[6][7] = {
+        /* 0, READY, STARTED, FAILED, EXITED, LISTENER, 6 */
+        {false, true, false, false, false, false, false},  /* after none */
+        {false, false, true, true, false, true, false},    /* READY */
+        {false, false, false, false, true, false, false},  /* STARTED */
+        {false, false, false, false, false, false, false}, /* FAILED */
+        {false, false, false, false, false, false, false}, /* EXITED */
+        {false, false, true, true, false, false, false},   /* LISTENER */
     };
 
-    for (unsigned last = 0; last < 5; last++) {
-        for (unsigned type = 0; type < 6; type++) {
+    for (unsigned last = 0; last < 6; last++) {
+        for (unsigned type = 0; type < 7; type++) {
             struct tc_init_reply reply = make(type);
             struct tc_init_reply got;
 
@@ -67,7 +68,7 @@ START_TEST(test_values)
         {TC_INIT_FAILED, -2, TC_INIT_STEP_EXEC, 0, -EPROTO},
         {TC_INIT_FAILED, 4096, TC_INIT_STEP_EXEC, 0, -EPROTO},
         {TC_INIT_FAILED, 2, TC_INIT_STEP_NONE, 0, -EPROTO},
-        {TC_INIT_FAILED, 2, TC_INIT_STEP_EXEC + 1, 0, -EPROTO},
+        {TC_INIT_FAILED, 2, TC_INIT_STEP_MEDIATION + 1, 0, -EPROTO},
         {TC_INIT_FAILED, 2, TC_INIT_STEP_CWD, 0, 0},
         {TC_INIT_EXITED, 0xff00, 0, 2, 0},
         {TC_INIT_EXITED, 9, 0, 2, 0},

@@ -92,6 +92,28 @@ START_TEST(test_damage)
 }
 END_TEST
 
+START_TEST(test_filter)
+{
+    struct sample sample = make();
+
+    sample.head.notify = offsetof(struct sample, argv);
+    sample.head.notify_count = 1;
+    ck_assert_ptr_nonnull(tc_block_check(&sample, sizeof sample));
+    sample.head.notify++; /* not aligned */
+    ck_assert_ptr_null(tc_block_check(&sample, sizeof sample));
+    sample.head.notify = sizeof sample - 4;
+    ck_assert_ptr_null(tc_block_check(&sample, sizeof sample));
+    sample.head.notify_count = 0; /* then there is none */
+    ck_assert_ptr_nonnull(tc_block_check(&sample, sizeof sample));
+    sample.head.notify = UINT32_MAX - 3;
+    sample.head.notify_count = UINT32_MAX;
+    ck_assert_ptr_null(tc_block_check(&sample, sizeof sample));
+    sample.head.notify = 0;
+    sample.head.notify_count = 4097;
+    ck_assert_ptr_null(tc_block_check(&sample, sizeof sample));
+}
+END_TEST
+
 START_TEST(test_limits)
 {
     struct sample sample = make();
@@ -108,5 +130,5 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("block", test_good, test_sizes, test_damage, test_limits, NULL));
+    return unit_run(unit_suite("block", test_good, test_sizes, test_damage, test_filter, test_limits, NULL));
 }
