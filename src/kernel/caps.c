@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,10 +35,16 @@ static int drop_bounding(void)
     return 0;
 }
 
-int tc_caps_drop_all(void)
+static int set(uint32_t permitted, uint32_t effective)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
+    struct __user_cap_data_struct data[2] = {{.permitted = permitted, .effective = effective}};
+
+    return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+static int drop(uint32_t keep)
+{
     int r;
 
     /* The order matters: securebits and the bounding set need CAP_SETPCAP, which capset() gives away. */
@@ -48,5 +55,20 @@ int tc_caps_drop_all(void)
         return r;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return -errno;
-    return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+    return set(keep, 0);
+}
+
+int tc_caps_drop_all(void)
+{
+    return drop(0);
+}
+
+int tc_caps_drop_but(unsigned cap)
+{
+    return drop(1u << cap);
+}
+
+int tc_caps_effective(unsigned cap, bool effective)
+{
+    return set(1u << cap, effective ? 1u << cap : 0);
 }

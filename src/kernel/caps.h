@@ -2,6 +2,8 @@
 #ifndef TC_KERNEL_CAPS_H
 #define TC_KERNEL_CAPS_H
 
+#include <stdbool.h>
+
 /** Keep capabilities across a change of ids, until tc_caps_drop_all(). Returns 0 or -errno. */
 int tc_caps_keep(void);
 
@@ -14,5 +16,20 @@ int tc_caps_keep(void);
  * @return 0 or -errno
  */
 int tc_caps_drop_all(void);
+
+/**
+ * As tc_caps_drop_all(), but one capability stays permitted, not effective:
+ * tc_caps_effective() raises it. Nothing that is started inherits it.
+ *
+ * @param cap  CAP_*, at most 31
+ * @return 0 or -errno
+ */
+int tc_caps_drop_but(unsigned cap);
+
+/**
+ * Make the one capability that tc_caps_drop_but() left effective, or not any more, in the calling thread.
+ * @return 0 or -errno
+ */
+int tc_caps_effective(unsigned cap, bool effective);
 
 #endif

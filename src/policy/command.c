@@ -234,3 +234,26 @@ struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct t
     }
     return decision;
 }
+
+struct tc_decision tc_decide_command(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,
+                                     const char *real, const char *const *argv, struct tc_decision execute)
+{
+    struct tc_decision project = {.effect = TC_ALLOW, .because = TC_BECAUSE_DEFAULT, .operation = TC_OP_EXECUTE};
+    struct form form = {.argv = argv, .given = given, .real = real, .view = view};
+
+    while (argv[form.count] != NULL)
+        form.count++;
+    if (form.count == 0)
+        return execute;
+    judge_commands(rules, form, &execute);
+    if (rules->project == NULL)
+        return execute;
+    judge_commands(rules->project, form, &project);
+    if (project.effect > execute.effect) {
+        execute.effect = project.effect;
+        execute.because = project.because;
+        execute.project_command = project.command;
+        execute.by_project = true;
+    }
+    return execute;
+}

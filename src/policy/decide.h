@@ -76,6 +76,19 @@ struct tc_decision tc_decide_names(const struct tc_ruleset *rules, const struct 
 struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,
                                   const char *real, const char *const *argv);
 
+/**
+ * Let the command rules answer after execute has been decided for a program: as at the start of a call, but without its
+ * rules on execute. For programs that the command starts in turn.
+ *
+ * @param given    as for tc_decide_call()
+ * @param real     as for tc_decide_call()
+ * @param argv     NULL-terminated
+ * @param execute  what the rules on execute say; a deny stays one
+ * @return execute, unless a command rule had the last word (command or project_command is set then)
+ */
+struct tc_decision tc_decide_command(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,
+                                     const char *real, const char *const *argv, struct tc_decision execute);
+
 /** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old.
  *  An exchange is decided in both directions by the caller.
  *  @param directory  the object is, or may be, a directory: then for every name it could hold */

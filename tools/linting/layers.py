@@ -10,7 +10,8 @@ MAY_INCLUDE = {
     "init": {"kernel/raw.h", "kernel/clone.h"},  # without a C library: only what needs none
     "plan": {"policy", "kernel", "base"},
     "cell": {"plan", "kernel", "base", "init/protocol.h", "init/image.h"},
-    "supervise": {"cell", "plan", "policy", "kernel", "base", "init/protocol.h"},
+    "broker": {"plan", "policy", "kernel", "base"},
+    "supervise": {"broker", "cell", "plan", "policy", "kernel", "base", "init/protocol.h"},
     "doctor": {"cell", "plan", "policy", "kernel", "base", "init/protocol.h", "init/image.h"},
     "cli": {"supervise", "doctor", "cell", "plan", "policy", "kernel", "base"},
 }

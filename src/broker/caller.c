@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Looking at a caller.
+ *
+ * CAP_SYS_PTRACE over the cell's user namespace is what lets the broker read
+ * processes that are not dumpable, and any process where Yama restricts
+ * ptrace. It would also let it open what the cell may not in the cell's own
+ * procfs, so it is effective only while a function below needs it. Most
+ * callers can be read without; so each look is tried plainly first, until one
+ * has shown that this host wants more.
+ *
+ * TOCTOU: the thread id comes from the notification and means the caller only
+ * while the notification is valid. Everything here is taken first and believed
+ * when the notification is valid afterwards: then it was all the time.
+ */
+
+#include "broker/caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "kernel/caps.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+#define PAGE 4096u /* the smallest: a read that ends at a multiple of it touches one page more of no architecture */
+
+void tc_caller_privilege(bool raise)
+{
+    tc_caps_effective(CAP_SYS_PTRACE, raise);
+}
+
+typedef long look(struct tc_stopped *stopped, void *argument);
+
+static bool refused(long r)
+{
+    return r == -EPERM || r == -EACCES;
+}
+
+/* Run a look at the caller, with the capability where it does not work without. Returns what it returned. */
+static long look_at(struct tc_stopped *stopped, look *function, void *argument)
+{
+    bool first = atomic_load_explicit(&stopped->state->raise_first, memory_order_relaxed);
+    long r = first ? -EPERM : function(stopped, argument);
+
+    if (!refused(r))
+        return r;
+    tc_caller_privilege(true);
+    r = function(stopped, argument);
+    tc_caller_privilege(false);
+    if (!refused(r) && !first)
+        atomic_store_explicit(&stopped->state->raise_first, true, memory_order_relaxed);
+    return r;
+}
+
+static int still(const struct tc_stopped *stopped, int r)
+{
+    return tc_stopped_valid(stopped) ? r : -ESRCH;
+}
+
+/* ---- memory ---- */
+
+struct span {
+    uint64_t address;
+    void *buffer;
+    size_t size;
+};
+
+static long read_span(struct tc_stopped *stopped, void *argument)
+{
+    const struct span *span = argument;
+    struct iovec local = {span->buffer, span->size};
+    struct iovec remote = {(void *)(uintptr_t)span->address, span->size};
+    ssize_t length = process_vm_readv(stopped->tid, &local, 1, &remote, 1, 0);
+
+    return length < 0 ? -errno : length;
+}
+
+int tc_caller_read(struct tc_stopped *stopped, uint64_t address, void *buffer, size_t size)
+{
+    struct span span = {address, buffer, size};
+    long length = look_at(stopped, read_span, &span);
+
+    if (length < 0)
+        return still(stopped, (int)length);
+    return still(stopped, (size_t)length == size ? 0 : -EFAULT);
+}
+
+/* A path usually is short: the first look ends with the page or after this. */
+#define GUESS 256u
+
+int tc_caller_string(struct tc_stopped *stopped, uint64_t address, char *buffer, size_t *ret_length)
+{
+    size_t have = 0;
+
+    while (have < PATH_MAX) {
+        uint64_t from = address + have;
+        size_t want = PAGE - (size_t)(from % PAGE); /* the next page may not be there */
+        if (have == 0 && want > GUESS)
+            want = GUESS;
+        if (want > PATH_MAX - have)
+            want = PATH_MAX - have;
+
+        struct span span = {from, buffer + have, want};
+        long length = look_at(stopped, read_span, &span);
+        if (length <= 0)
+            return still(stopped, length == 0 ? -EFAULT : (int)length);
+        const char *end = memchr(buffer + have, '\0', (size_t)length);
+        if (end != NULL) {
+            if (ret_length != NULL)
+                *ret_length = (size_t)(end - buffer);
+            return still(stopped, 0);
+        }
+        have += (size_t)length;
+        if ((size_t)length < want)
+            return still(stopped, -EFAULT);
+    }
+    return still(stopped, -ENAMETOOLONG);
+}
+
+/* ---- descriptors ---- */
+
+static int open_pidfd(pid_t pid, unsigned flags)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, flags);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* One field of a status file, as number; -1 when it is not there. */
+static long status_field(struct tc_stopped *stopped, const char *field, int base, long *ret_last)
+{
+    char name[32], text[4096];
+    tc_auto_fd fd = TC_NO_FD;
+    ssize_t length;
+    char *found;
+
+    snprintf(name, sizeof name, "%d/status", (int)stopped->tid);
+    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
+    length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (length <= 0)
+        return -1;
+    text[length] = '\0';
+    found = strstr(text, field);
+    if (found == NULL)
+        return -1;
+    found += strlen(field);
+    long first = strtol(found, &found, base);
+    for (long last = first; ret_last != NULL; last = strtol(found, &found, base)) {
+        *ret_last = last;
+        if (*found != '\t' && *found != ' ')
+            break;
+    }
+    return first;
+}
+
+/* Before Linux 6.9 a pidfd is of a process: of use for a thread that shares its descriptors with the leader. */
+static int open_leader(struct tc_stopped *stopped)
+{
+    long leader = status_field(stopped, "\nTgid:", 10, NULL);
+
+    if (leader <= 0)
+        return -ESRCH;
+    if (leader != stopped->tid &&
+        syscall(SYS_kcmp, (pid_t)leader, stopped->tid, KCMP_FILES, 0, 0) != 0) /* -EPERM, -ENOSYS: do not guess */
+        return -EPERM;
+    return open_pidfd((pid_t)leader, 0);
+}
+
+static long get_fd(struct tc_stopped *stopped, void *argument)
+{
+    int fd;
+
+    if (stopped->pidfd < 0) {
+        fd = stopped->state->thread_pidfds ? open_pidfd(stopped->tid, PIDFD_THREAD) : open_leader(stopped);
+        if (fd < 0)
+            return fd;
+        stopped->pidfd = fd;
+    }
+    fd = (int)syscall(SYS_pidfd_getfd, stopped->pidfd, *(int *)argument, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+int tc_caller_fd(struct tc_stopped *stopped, int fd)
+{
+    tc_auto_fd copy = (int)look_at(stopped, get_fd, &fd);
+    int r = still(stopped, 0);
+
+    if (r < 0)
+        return r;
+    return copy < 0 ? copy : tc_take_fd(&copy);
+}
+
+static long open_link(struct tc_stopped *stopped, void *argument)
+{
+    char name[48];
+    int fd;
+
+    snprintf(name, sizeof name, "%d/%s", (int)stopped->tid, (const char *)argument);
+    fd = openat(stopped->state->proc, name, O_PATH | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int tc_caller_link(struct tc_stopped *stopped, const char *name)
+{
+    tc_auto_fd fd = (int)look_at(stopped, open_link, (void *)name);
+    int r = still(stopped, 0);
+
+    if (r < 0)
+        return r;
+    return fd < 0 ? fd : tc_take_fd(&fd);
+}
+
+int tc_caller_base(struct tc_stopped *stopped, int dirfd)
+{
+    return dirfd == AT_FDCWD ? tc_caller_link(stopped, "cwd") : tc_caller_fd(stopped, dirfd);
+}
+
+/* ---- what its status tells ---- */
+
+int tc_caller_umask(struct tc_stopped *stopped, unsigned *ret)
+{
+    long value = status_field(stopped, "\nUmask:", 8, NULL);
+
+    if (value < 0 || value > 0777)
+        return -ESRCH;
+    *ret = (unsigned)value;
+    return still(stopped, 0);
+}
+
+int tc_caller_ids(struct tc_stopped *stopped, pid_t *ret_pid, pid_t *ret_tid)
+{
+    long pid = -1, tid = -1;
+
+    /* One number for each pid namespace; the last is the thread's own. */
+    if (status_field(stopped, "\nNStgid:", 10, &pid) < 0 || status_field(stopped, "\nNSpid:", 10, &tid) < 0)
+        return -ESRCH;
+    *ret_pid = (pid_t)pid;
+    *ret_tid = (pid_t)tid;
+    return still(stopped, 0);
+}
+
+#define PTS_MAJOR_FIRST 136
+#define PTS_MAJOR_LAST 143
+
+int tc_caller_terminal(struct tc_stopped *stopped)
+{
+    char name[32], text[512];
+    tc_auto_fd fd = TC_NO_FD;
+    unsigned number, major;
+    ssize_t length;
+    char *end;
+
+    snprintf(name, sizeof name, "%d/stat", (int)stopped->tid);
+    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
+    length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (length <= 0)
+        return -ESRCH;
+    text[length] = '\0';
+    /* "pid (name) state ppid pgrp session tty_nr": the name may hold anything, parentheses too. */
+    end = strrchr(text, ')');
+    if (end == NULL || sscanf(end + 1, " %*c %*d %*d %*d %u", &number) != 1)
+        return -ESRCH;
+    major = number >> 8 & 0xfff; /* proc_pid_stat(5): minor in bits 31 to 20 and 7 to 0 */
+    if (major < PTS_MAJOR_FIRST || major > PTS_MAJOR_LAST)
+        return still(stopped, -ENXIO);
+    return still(stopped, (int)((major - PTS_MAJOR_FIRST) << 20 | (number >> 12 & 0xfff00) | (number & 0xff)));
+}

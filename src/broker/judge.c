@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/judge.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "broker/mounts.h"
+#include "broker/report.h"
+
+static enum tc_denied_by denier(const struct tc_decision *decision)
+{
+    bool command = decision->by_project ? decision->project_command != NULL : decision->command != NULL;
+
+    return command ? TC_DENIED_COMMAND : TC_DENIED_RULE;
+}
+
+int tc_judge_settle(struct tc_stopped *stopped, const struct tc_decision *decision, const char *target, size_t length)
+{
+    int r;
+
+    switch (decision->effect) {
+    case TC_ALLOW:
+        return 0;
+    case TC_ASK:
+        r = tc_report_ask(stopped, decision, target, length);
+        if (r == -EACCES)
+            tc_report_denial(stopped, decision, TC_DENIED_ASK, target, length);
+        return r;
+    case TC_DENY:
+        break;
+    }
+    tc_report_denial(stopped, decision, denier(decision), target, length);
+    return -EACCES;
+}
+
+int tc_judge_path(struct tc_stopped *stopped, enum tc_operation operation, const char *resolved, const char *given,
+                  bool directory)
+{
+    const struct tc_broker_state *state = stopped->state;
+    struct tc_decision decision =
+        tc_decide_names(state->rules, state->view, operation, resolved, given == NULL ? resolved : given, directory);
+
+    return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
+}
+
+int tc_judge_pair(struct tc_stopped *stopped, const char *from, const char *to, bool directory)
+{
+    const struct tc_broker_state *state = stopped->state;
+    struct tc_decision decision = tc_decide_rename(state->rules, state->view, from, to, directory);
+    size_t first = strlen(from) + 1, second = strlen(to);
+    char both[TC_BROKER_TARGET_SIZE];
+
+    if (first + second > sizeof both)
+        return -EACCES;
+    memcpy(both, from, first);
+    memcpy(both + first, to, second);
+    return tc_judge_settle(stopped, &decision, both, first + second);
+}
+
+int tc_judge_floor(struct tc_stopped *stopped, const struct tc_object *object, unsigned rights)
+{
+    const struct tc_plan *plan = stopped->state->plan;
+    struct tc_decision decision = {.operation = rights & TC_ACCESS_READ   ? TC_OP_READ
+                                                : rights & TC_ACCESS_LIST ? TC_OP_LIST
+                                                                          : TC_OP_WRITE,
+                                   .because = TC_BECAUSE_DEFAULT};
+    unsigned access;
+
+    /* In a mediated mount the rules alone decide; without Landlock there is no such floor. */
+    if (object->mount != NULL || plan->landlock_abi == 0 || tc_object_nameless(object))
+        return 0;
+    access = object->place != NULL ? object->place->access : tc_mounts_access(plan, object->path);
+    if (access & TC_ACCESS_WRITE)
+        access |= TC_ACCESS_MODIFY;
+    if ((access & rights) == rights)
+        return 0;
+    tc_report_denial(stopped, &decision, TC_DENIED_FLOOR, object->path, object->length);
+    return -EACCES;
+}

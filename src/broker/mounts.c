@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "broker/open_how.h"
+
+static bool attaches(enum tc_step_kind kind)
+{
+    switch (kind) {
+    case TC_STEP_DIRECTORY:
+    case TC_STEP_SYMLINK:
+    case TC_STEP_FILE:
+    case TC_STEP_COPY:
+        return false;
+    case TC_STEP_BIND:
+    case TC_STEP_OVERLAY:
+    case TC_STEP_SCRATCH:
+    case TC_STEP_TMPFS:
+    case TC_STEP_PROC:
+    case TC_STEP_PROC_EMPTY:
+    case TC_STEP_DEVPTS:
+        return true;
+    }
+    return false;
+}
+
+static enum tc_area area_of(const struct tc_view *view, const char *path)
+{
+    const struct tc_view_mount *found = NULL;
+
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tc_view_mount *mount = &view->mounts[i];
+        if (tc_path_below(path, mount->target) && (found == NULL || strlen(mount->target) > strlen(found->target)))
+            found = mount;
+    }
+    return found == NULL ? TC_AREA_ROOTFS : found->area;
+}
+
+unsigned tc_mounts_access(const struct tc_plan *plan, const char *path)
+{
+    unsigned access = plan->root_access;
+
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].access != 0 && tc_path_below(path, plan->steps[i].target))
+            access |= plan->steps[i].access;
+    }
+    return access;
+}
+
+/* What lies in a mediated mount is mediated: the flag of an outer step holds for the inner ones. */
+static bool mediated_at(const struct tc_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if ((plan->steps[i].flags & TC_STEP_MEDIATED) && tc_path_below(path, plan->steps[i].target))
+            return true;
+    }
+    return false;
+}
+
+static int learn_one(struct tc_broker_state *state, const struct tc_step *step, struct tc_broker_mount *mount)
+{
+    enum tc_area area = area_of(state->view, step->target);
+    struct statx what;
+    tc_auto_fd fd = tc_open_how(state->root, step->target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
+
+    if (fd < 0)
+        return fd;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &what) < 0)
+        return -errno;
+    if ((what.stx_mask & STATX_MNT_ID) == 0)
+        return -EOPNOTSUPP; /* Linux 5.8 */
+    *mount = (struct tc_broker_mount){.id = what.stx_mnt_id,
+                                      .target = step->target,
+                                      .target_length = strlen(step->target),
+                                      .mediated = mediated_at(state->plan, step->target),
+                                      .data = area == TC_AREA_DATA,
+                                      .scratch = step->kind == TC_STEP_SCRATCH || step->kind == TC_STEP_TMPFS,
+                                      .procfs = step->kind == TC_STEP_PROC,
+                                      .access = tc_mounts_access(state->plan, step->target)};
+    return -pthread_mutex_init(&mount->lock, NULL);
+}
+
+int tc_mounts_learn(struct tc_broker_state *state)
+{
+    const struct tc_plan *plan = state->plan;
+
+    state->mounts = calloc(plan->step_count + 1, sizeof *state->mounts);
+    if (state->mounts == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (!attaches(plan->steps[i].kind))
+            continue;
+        int r = learn_one(state, &plan->steps[i], &state->mounts[state->mount_count]);
+        if (r < 0)
+            return r;
+        state->mount_count++;
+    }
+    return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/caller.h"
+#include "broker/open_how.h"
+#include "broker/resolve_base.h"
+#include "broker/walk.h"
+
+int tc_base_open(struct tc_stopped *stopped, int dirfd, const char *path)
+{
+    if (path[0] != '/')
+        return tc_caller_base(stopped, dirfd);
+    return tc_open_how(stopped->state->root, "/", O_PATH | O_DIRECTORY, 0, 0);
+}
+
+static int walk_object(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *object)
+{
+    tc_auto_walk walk;
+    int r = tc_walk_begin(&walk, stopped, base, path);
+
+    if (r == 0)
+        r = tc_walk_object(&walk, follow);
+    if (r < 0)
+        return r;
+    object->fd = tc_take_fd(&walk.at);
+    object->jumped = walk.jumped;
+    return 0;
+}
+
+int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret)
+{
+    int r = 0;
+
+    ret->jumped = false;
+    ret->fd = tc_open_how(base, path, O_PATH | (follow ? 0 : O_NOFOLLOW), 0, RESOLVE_NO_MAGICLINKS);
+    /* These may be about who looks: /proc/self does not exist for the broker. */
+    if (ret->fd == -ELOOP || ret->fd == -ENOENT || ret->fd == -EACCES)
+        r = walk_object(stopped, base, path, follow, ret);
+    else if (ret->fd < 0)
+        r = ret->fd;
+    if (r == 0)
+        r = tc_object_describe(stopped, ret);
+    if (r < 0)
+        tc_cleanup_object(ret);
+    return r;
+}
+
+int tc_resolve_object(struct tc_stopped *stopped, int dirfd, const char *path, bool follow, struct tc_object *ret)
+{
+    tc_auto_fd base = tc_base_open(stopped, dirfd, path);
+    int r;
+
+    if (base < 0)
+        return base;
+    if (path[0] != '\0')
+        return tc_object_from(stopped, base, path, follow, ret);
+    ret->jumped = true;
+    ret->fd = tc_take_fd(&base);
+    r = tc_object_describe(stopped, ret);
+    if (r < 0)
+        tc_cleanup_object(ret);
+    return r;
+}
+
+int tc_resolve_entry(struct tc_stopped *stopped, int dirfd, const char *path, struct tc_object *ret_parent,
+                     char name[NAME_MAX + 1], bool *ret_slash)
+{
+    size_t end = strlen(path), begin;
+    char parent[PATH_MAX];
+    int r;
+
+    if (end == 0)
+        return -ENOENT;
+    *ret_slash = path[end - 1] == '/';
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    if (end - begin > NAME_MAX)
+        return -ENAMETOOLONG;
+    if (begin > 0)
+        snprintf(parent, sizeof parent, "%.*s", (int)begin, path);
+    else
+        snprintf(parent, sizeof parent, "%s", end == 0 ? "/" : ".");
+    snprintf(name, NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
+    r = tc_resolve_object(stopped, dirfd, parent, true, ret_parent);
+    if (r < 0)
+        return r;
+    if (!S_ISDIR(ret_parent->stat.stx_mode))
+        r = -ENOTDIR;
+    else if (name[0] == '\0')
+        r = -EBUSY;
+    else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        r = -EINVAL;
+    if (r < 0)
+        tc_cleanup_object(ret_parent);
+    return r;
+}
+
+/* Clean path as text onto the clean path of length bytes that stands in ret. */
+static int append_clean(char *ret, size_t length, const char *path)
+{
+    while (*path != '\0') {
+        size_t size = strcspn(path, "/");
+
+        if (size == 2 && path[0] == '.' && path[1] == '.') {
+            while (length > 0 && ret[--length] != '/')
+                ;
+        } else if (size > 0 && !(size == 1 && path[0] == '.')) {
+            if (length + 1 + size >= PATH_MAX)
+                return -ENAMETOOLONG;
+            ret[length++] = '/';
+            memcpy(ret + length, path, size);
+            length += size;
+        }
+        path += size;
+        path += strspn(path, "/");
+    }
+    if (length == 0)
+        ret[length++] = '/';
+    ret[length] = '\0';
+    return 0;
+}
+
+int tc_given_from(struct tc_stopped *stopped, int base, const char *path, char *ret)
+{
+    struct tc_object object = {.fd = base};
+    size_t length = 0;
+    int r;
+
+    if (path[0] != '/') {
+        r = tc_object_describe(stopped, &object);
+        if (r < 0)
+            return r;
+        if (object.path[0] != '/')
+            return -ENOTDIR;
+        length = object.length > 1 ? object.length : 0;
+        memcpy(ret, object.path, length);
+    }
+    return append_clean(ret, length, path);
+}
+
+int tc_resolve_given(struct tc_stopped *stopped, int dirfd, const char *path, char *ret)
+{
+    tc_auto_fd base = TC_NO_FD;
+
+    if (path[0] == '/')
+        return append_clean(ret, 0, path);
+    base = tc_caller_base(stopped, dirfd);
+    return base < 0 ? base : tc_given_from(stopped, base, path, ret);
+}
+
+int tc_path_child(const char *directory, const char *name, char *ret)
+{
+    int length = snprintf(ret, PATH_MAX, "%s/%s", directory[1] == '\0' ? "" : directory, name);
+
+    return length >= PATH_MAX ? -ENAMETOOLONG : 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TC_BROKER_RESOLVE_BASE_H
+#define TC_BROKER_RESOLVE_BASE_H
+
+#include "broker/resolve.h"
+
+/*
+ * As in resolve.h, for who looks from the same directory more than once: the
+ * caller's working directory may change in between, this one does not.
+ */
+
+/** The directory where path starts: a new descriptor, or as tc_caller_base(). */
+int tc_base_open(struct tc_stopped *stopped, int dirfd, const char *path);
+
+/** tc_resolve_object() from a directory; path is not empty. */
+int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret);
+
+/** tc_resolve_given() from a directory. */
+int tc_given_from(struct tc_stopped *stopped, int base, const char *path, char *ret);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/notify.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+int tc_notify_receive(int listener, struct seccomp_notif *ret)
+{
+    memset(ret, 0, sizeof *ret); /* the kernel insists */
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0 ? -errno : 0;
+}
+
+bool tc_notify_valid(int listener, uint64_t id)
+{
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool go_on)
+{
+    struct seccomp_notif_resp answer = {
+        .id = id, .error = error, .val = value, .flags = go_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0};
+
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : 0;
+}
+
+int tc_notify_answer_fd(int listener, uint64_t id, int fd, unsigned flags)
+{
+    struct seccomp_notif_addfd answer = {
+        .id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = flags};
+    int r;
+
+    /* A signal takes the request back, so that it can be made again. */
+    do
+        r = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : 0;
+}
