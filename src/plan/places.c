@@ -81,6 +81,18 @@ static int check_inherited(struct tc_compiler *compiler, const struct tc_place *
                               target, more & TC_ACCESS_READ ? "read" : "listed");
 }
 
+/* A read-only mount takes data for a FIFO all the same, and the right to write is inherited from the tree around it:
+ * only where no path rule above grants it does Landlock refuse. What FIFOs there are the host may change at any time.
+ */
+static int note_fifos(struct tc_compiler *compiler, const char *target, const struct tc_fact_path *source,
+                      unsigned access, struct tc_error *err)
+{
+    if (source->kind != TC_FILE_DIRECTORY || !(inherited_access(compiler, target) & ~access & TC_ACCESS_WRITE))
+        return 0;
+    return tc_compiler_need(compiler, target,
+                            "it lies in a tree that may be written, and so may be a FIFO of the host in it", NULL, err);
+}
+
 static int check_point(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
 {
     enum tc_file_kind wanted = place->source == NULL ? TC_FILE_DIRECTORY : place->source->kind;
@@ -124,6 +136,8 @@ static int attach(struct tc_compiler *compiler, const struct tc_place *place, co
     struct tc_step *step;
     int result = check_inherited(compiler, place, target, source->kind, access, err);
 
+    if (result == 0)
+        result = note_fifos(compiler, target, source, access, err);
     if (result < 0)
         return result;
     step = tc_compiler_step(compiler, TC_STEP_BIND, target, origin_of(place));

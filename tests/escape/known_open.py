@@ -4,11 +4,8 @@
 
 Locks and watches: the kernel keeps them on the inode, which every bind mount of the root file system shares, and
 neither Landlock nor a filter sees the path.
-FIFOs of a read-only mount inside a writable one: a read-only mount stops no data for a FIFO, Landlock does, but its
-rights of the outer mount hold in the inner one too.
 """
 
-import os
 import subprocess
 
 import pytest
@@ -63,15 +60,3 @@ def test_a_set_id_file_of_the_host_is_rewritten_through_memory(cell):
     program.chmod(0o4755)  # after the change of its owner, which clears it
     cell.python(SET_ID)
     assert not (program.stat().st_mode & 0o4000 and program.read_bytes().startswith(b"evil"))
-
-
-def test_a_fifo_in_a_read_only_mount_inside_a_writable_one(cell):
-    volume = cell.directory("volume")
-    os.mkfifo(volume / "fifo")
-    cell.identity.own(volume / "fifo")
-    (cell.workspace / "point").mkdir()
-    reader = os.open(volume / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    cell.run("sh", "-c", "echo data > point/fifo", options=["-m", f"{volume}:/workspace/point:ro"])
-    heard = os.read(reader, 100)
-    os.close(reader)
-    assert heard == b""

@@ -83,9 +83,26 @@ def test_a_mount_inside_a_writable_workspace(cell, volume):
     pathlib.Path(cell.workspace / "point").mkdir()
     cell.identity.own(cell.workspace / "point")
     before = state(volume)
-    done = cell.python(CHANGES, options=["-m", f"{volume}:/workspace/point:ro", "--cwd", "/workspace/point"])
-    # FIFOs are known to be open there: known_open.py.
-    assert set(done.succeeded().text.splitlines()) <= {"fifo", "fifo both"} and state(volume) == before
+    options = ["-m", f"{volume}:/workspace/point:ro", "--cwd", "/workspace/point"]
+    # What the kernel cannot refuse there keeps the call from running, unless that is accepted by name.
+    cell.refused(cell.python(CHANGES, options=options), "/workspace/point", "FIFO", "--allow-degraded=mediation")
+    done = cell.python(CHANGES, options=[*options, "--allow-degraded=mediation"])
+    assert set(done.succeeded().text.splitlines()) == {"fifo", "fifo both"} and state(volume) == before
+    assert "mediation" in [lost["name"] for lost in done.result["degraded"]]
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/home/agent"])
+def test_a_mount_inside_scratch(cell, volume, place):
+    """What may be done to scratch may be done to a FIFO of a mount in it as well."""
+    options = ["-m", f"{volume}:{place}/point:ro", "--cwd", f"{place}/point"]
+    cell.refused(cell.python(CHANGES, options=options), f"{place}/point", "FIFO")
+
+
+def test_a_file_inside_a_writable_workspace(cell, volume):
+    """A file that is mounted by itself is no FIFO."""
+    cell.write("point", "")
+    done = cell.run("sh", "-c", "cat point; echo more >> point", options=["-m", f"{volume}/f:/workspace/point:ro"])
+    assert done.text == "text" and done.status != 0 and (volume / "f").read_text() == "text"
 
 
 def test_the_control_changes_all(cell, volume):
