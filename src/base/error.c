@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,16 @@ int tc_error_hint(struct tc_error *err, const char *format, ...)
     vsnprintf(err->hint, sizeof err->hint, format, args);
     va_end(args);
     error_trim(err->hint, sizeof err->hint);
+    return err->code;
+}
+
+int tc_error_hint_general(struct tc_error *err)
+{
+    if (err == NULL)
+        return -1;
+    if (err->code == -ENOSYS && err->hint[0] == '\0')
+        return tc_error_hint(err, "the kernel is too old, or a seccomp filter around toolcell forbids a system call: "
+                                  "'toolcell doctor' tries each");
     return err->code;
 }
 

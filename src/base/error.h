@@ -36,6 +36,13 @@ int tc_error_wrap(struct tc_error *err, const char *format, ...) __attribute__((
 /** Attach a remedy to an error that is already set. Returns its code. */
 int tc_error_hint(struct tc_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/**
+ * Attach the general remedy to an error that has none, where there is one: for
+ * ENOSYS, that the kernel or what is around toolcell lacks a system call.
+ * Returns its code.
+ */
+int tc_error_hint_general(struct tc_error *err);
+
 /** Name the stage unless an inner one is named already. Returns its code. */
 int tc_error_stage(struct tc_error *err, const char *stage);
 

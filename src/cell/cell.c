@@ -206,6 +206,13 @@ int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct t
     return r;
 }
 
+/* What init could not do to itself, by its exit status. */
+static const char *const missed[] = {
+    [TC_INIT_LEFT_VISIBLE] = "hide from the cell's processes",
+    [TC_INIT_LEFT_UNBOUND] = "bind its life to toolcell's",
+    [TC_INIT_LEFT_SIGNALS] = "receive signals",
+};
+
 /* The socket has ended, so it is on its way out: waiting for it takes no time. */
 static int report_death(struct tc_cell *cell, struct tc_error *err)
 {
@@ -216,7 +223,10 @@ static int report_death(struct tc_cell *cell, struct tc_error *err)
     if (tc_cell_reap(cell, &user_us, &system_us, &status) == 0 && WIFSIGNALED(status))
         return tc_error_plain(err, -EPIPE, "the cell's first process was killed by signal %d at start",
                               WTERMSIG(status));
-    return tc_error_plain(err, -EPIPE, "the cell's first process ended at start with status %d", WEXITSTATUS(status));
+    status = WEXITSTATUS(status);
+    if ((size_t)status < TC_COUNT(missed) && missed[status] != NULL)
+        return tc_error_plain(err, -ENOSYS, "the cell's first process could not %s", missed[status]);
+    return tc_error_plain(err, -EPIPE, "the cell's first process ended at start with status %d", status);
 }
 
 /* Init's first word. It also tells apart an executed init and a child that was killed without a report. */
@@ -234,8 +244,10 @@ static int await_ready(struct tc_cell *cell, struct tc_error *err)
     if (r <= 0)
         return tc_error_set(err, r < 0 ? -errno : -ETIMEDOUT, "wait for the cell's init");
     length = tc_socket_receive(cell->control, &reply, sizeof reply, &sender);
-    if (length <= 0)
+    if (length == 0 || length == -ECONNRESET)
         return report_death(cell, err);
+    if (length < 0)
+        return tc_error_set(err, (int)length, "hear from the cell's init");
     if (tc_reply_check(&reply, (size_t)length, 0, &reply) < 0)
         return tc_error_plain(err, -EPROTO, "the cell's init said something impossible");
     if (sender.uid != cell->host_uid || sender.gid != cell->host_gid || sender.uid == 0 || sender.pid != cell->pid)

@@ -143,6 +143,10 @@ static int drop_capabilities(struct tc_child *child, struct tc_error *err)
     int r = tc_caps_drop_all();
 
     (void)child;
+    if (r == -EPERM) {
+        tc_error_set(err, r, "drop capabilities");
+        return tc_error_hint(err, "a seccomp filter around toolcell may forbid capset or prctl");
+    }
     return r < 0 ? tc_error_set(err, r, "drop capabilities") : 0;
 }
 

@@ -84,9 +84,8 @@ int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret)
 
 void tc_cell_kill(struct tc_cell *cell)
 {
-    /* The number will do where a filter around toolcell forbids the call: until it is reaped it means no other. */
-    if (cell->pidfd >= 0 && tc_pidfd_signal(cell->pidfd, SIGKILL) < 0 && cell->pid > 0)
-        kill(cell->pid, SIGKILL);
+    if (cell->pid > 0)
+        tc_pidfd_kill(cell->pidfd, cell->pid);
 }
 
 static uint64_t microseconds(const struct timeval *time)

@@ -36,8 +36,9 @@ int tc_failure_report(const struct tc_request *request, const struct tc_report *
     };
 
     result.wall_ms = tc_clock_ms() - report->started_ms;
+    tc_error_hint_general(&result.error);
     if (report->events < 0) {
-        tc_failure_print(err);
+        tc_failure_print(&result.error);
         return result.status;
     }
     if (request != NULL) {

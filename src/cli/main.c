@@ -91,9 +91,15 @@ int main(int argc, char **argv)
 {
     char *const *arguments = argv + 1;
     const struct tc_verb *verb;
+    struct tc_error err = {0};
+    int code;
 
-    if (tc_streams_secure() < 0)
+    code = tc_streams_secure();
+    if (code < 0) {
+        tc_error_set(&err, code, "look at the standard streams");
+        tc_failure_print(&err);
         return TC_STATUS_FAILED;
+    }
     if (argc < 2)
         return usage_error("a verb is needed after", "toolcell");
     if (strcmp(arguments[0], "--version") == 0)

@@ -142,7 +142,9 @@ static int run(void *argument)
         r = replace_null();
     if (r < 0)
         return fail(job, TC_INIT_STEP_BLOCK, r);
-    tc_raw0(__NR_setsid);
+    r = tc_raw0(__NR_setsid); /* in toolcell's own session the caller's terminal would be the command's too */
+    if (r < 0)
+        return fail(job, TC_INIT_STEP_SESSION, r);
     r = set_limits(block);
     if (r < 0)
         return fail(job, TC_INIT_STEP_LIMITS, r);

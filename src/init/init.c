@@ -65,7 +65,7 @@ static void reply(struct tc_init_reply message)
 {
     message.magic = TC_INIT_MAGIC;
     if (tc_raw6(__NR_sendto, TC_INIT_CONTROL_FD, (long)&message, sizeof message, MSG_NOSIGNAL, 0, 0) < 0)
-        leave(1);
+        leave(TC_INIT_LEFT);
 }
 
 static uint64_t microseconds(const struct timeval *time)
@@ -91,13 +91,17 @@ static void finish(struct state *state, int status)
 {
     struct tc_init_reply message = {.type = TC_INIT_EXITED, .value = status, .pid = (uint32_t)state->command};
     struct rusage usage = {0};
+    long killed;
 
     message.full = scratch_is_full(); /* before deleted files that are still open go with their processes */
-    tc_raw2(__NR_kill, -1, SIGKILL);
+    killed = tc_raw2(__NR_kill, -1, SIGKILL);
     for (;;) {
         int ended = 0;
-        long pid = tc_raw4(__NR_wait4, -1, &ended, __WALL, 0);
+        /* Where a filter around toolcell forbids kill(), nobody who still lives can be waited for. */
+        long pid = tc_raw4(__NR_wait4, -1, &ended, __WALL | (killed < 0 ? WNOHANG : 0), 0);
 
+        if (pid == 0)
+            leave(TC_INIT_LEFT); /* and the kernel kills them */
         if (pid < 0 && pid != -EINTR)
             break;
         if (pid > 0 && WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL)
@@ -121,6 +125,8 @@ static void reap(struct state *state)
         int status = 0;
         long pid = tc_raw4(__NR_wait4, -1, &status, WNOHANG | __WALL, 0);
 
+        if (pid < 0 && pid != -ECHILD && pid != -EINTR)
+            leave(TC_INIT_LEFT); /* the command's end would never be seen */
         if (pid <= 0)
             break;
         if (pid == state->command) {
@@ -156,7 +162,7 @@ static void execute(struct state *state, const struct tc_init_request *request, 
     reply((struct tc_init_reply){.type = TC_INIT_STARTED, .pid = (uint32_t)state->command});
     /* Last, since what init starts inherits its filters, and nothing is started after this. */
     if (tc_narrow() < 0)
-        leave(1);
+        leave(TC_INIT_LEFT);
 }
 
 /* Receive one request; returns how many descriptors came with it. */
@@ -174,14 +180,14 @@ static size_t receive(struct tc_init_request *request, int fds[EXEC_FDS])
     size_t count;
 
     if (length != (long)sizeof *request || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
-        leave(length == 0 ? 0 : 1);
+        leave(length == 0 ? 0 : TC_INIT_LEFT);
     if (message.msg_controllen < sizeof *header)
         return 0;
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-        leave(1);
+        leave(TC_INIT_LEFT);
     count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     if (count > EXEC_FDS)
-        leave(1);
+        leave(TC_INIT_LEFT);
     for (size_t i = 0; i < count; i++)
         fds[i] = ((const int *)(const void *)CMSG_DATA(header))[i];
     return count;
@@ -194,13 +200,13 @@ static void serve(struct state *state)
     size_t count = receive(&request, fds);
 
     if (request.magic != TC_INIT_MAGIC)
-        leave(1);
+        leave(TC_INIT_LEFT);
     if (request.type == TC_INIT_EXEC && count == EXEC_FDS && !state->asked)
         execute(state, &request, fds);
     else if (request.type == TC_INIT_SIGNAL && count == 0 && request.value > 0 && request.value <= 64)
         tc_raw2(__NR_kill, -1, request.value);
     else
-        leave(1);
+        leave(TC_INIT_LEFT);
 }
 
 /* Milliseconds to the deadline as a timeout, NULL for none; leaves when it has passed. */
@@ -212,7 +218,7 @@ static struct timespec *remaining(const struct state *state, struct timespec *re
         return NULL;
     now = now_ms();
     if (now >= state->deadline_ms)
-        leave(1);
+        leave(TC_INIT_LEFT);
     *ret = (struct timespec){.tv_sec = (time_t)((state->deadline_ms - now) / 1000),
                              .tv_nsec = (long)((state->deadline_ms - now) % 1000) * 1000000};
     return ret;
@@ -227,15 +233,19 @@ static void start(struct state *state)
         uint64_t mask;
     } standard = {0};
 
-    tc_raw5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
-    tc_raw5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    tc_raw5(__NR_prctl, PR_SET_NAME, "init", 0, 0, 0);
-    tc_raw4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
-    /* Inherited as ignored, it would make the kernel reap children itself and lose their times. */
-    tc_raw4(__NR_rt_sigaction, SIGCHLD, &standard, 0, sizeof standard.mask);
+    /* A filter around toolcell may forbid any of these, and each is a part of what a cell promises. */
+    if (tc_raw5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        leave(TC_INIT_LEFT_VISIBLE);
+    if (tc_raw5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        leave(TC_INIT_LEFT_UNBOUND);
+    tc_raw5(__NR_prctl, PR_SET_NAME, "init", 0, 0, 0); /* a name only */
+    /* SIGCHLD inherited as ignored would make the kernel reap children itself and lose their times. */
+    if (tc_raw4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all) < 0 ||
+        tc_raw4(__NR_rt_sigaction, SIGCHLD, &standard, 0, sizeof standard.mask) < 0)
+        leave(TC_INIT_LEFT_SIGNALS);
     state->signals = (int)tc_raw4(__NR_signalfd4, -1, &child, sizeof child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (state->signals < 0)
-        leave(1);
+        leave(TC_INIT_LEFT_SIGNALS);
     /* A supervisor that died before PR_SET_PDEATHSIG shows as the end of the socket in the first turn of the loop. */
     reply((struct tc_init_reply){.type = TC_INIT_READY});
 }
@@ -253,7 +263,7 @@ void tc_init_main(void)
         long r = tc_raw5(__NR_ppoll, watched, 2, remaining(&state, &timeout), 0, 8);
 
         if (r < 0 && r != -EINTR)
-            leave(1);
+            leave(TC_INIT_LEFT);
         if (r <= 0)
             continue;
         if (watched[1].revents != 0)

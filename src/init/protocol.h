@@ -44,11 +44,16 @@ enum tc_init_reply_type {
 enum tc_init_step {
     TC_INIT_STEP_NONE,
     TC_INIT_STEP_BLOCK,
+    TC_INIT_STEP_SESSION,
     TC_INIT_STEP_LIMITS,
     TC_INIT_STEP_CWD,
     TC_INIT_STEP_EXEC,
     TC_INIT_STEP_MEDIATION /* the command's own filter, and its listener */
 };
+
+/* Exit statuses of init before READY: what it could not do to itself. Later it is 1, or 0 when the supervisor has gone.
+ */
+enum tc_init_left { TC_INIT_LEFT = 1, TC_INIT_LEFT_VISIBLE, TC_INIT_LEFT_UNBOUND, TC_INIT_LEFT_SIGNALS };
 
 struct tc_init_reply {
     uint32_t magic;

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "kernel/clone.h"
+#include "kernel/pidfd.h"
 #include "kernel/proc.h"
 #include "kernel/raw.h"
 
@@ -95,17 +96,19 @@ static int open_mapped(pid_t pid, const struct tc_id_range *uids, size_t uid_cou
 int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *uids, size_t uid_count,
                    const struct tc_id_range *gids, size_t gid_count)
 {
+    tc_auto_fd pidfd = TC_NO_FD;
     int r;
 
     tc_userns_reap(holder);
     holder->parent = getpid();
     /* No exit signal: the caller's handling of SIGCHLD is not disturbed. */
-    r = tc_clone_shared(CLONE_NEWUSER, holder->stack, sizeof holder->stack, wait_for_death, holder, NULL);
+    r = tc_clone_shared(CLONE_NEWUSER | CLONE_PIDFD, holder->stack, sizeof holder->stack, wait_for_death, holder,
+                        &pidfd);
     if (r < 0)
         return r;
     holder->pid = r;
     r = open_mapped(holder->pid, uids, uid_count, gids, gid_count);
-    kill(holder->pid, SIGKILL);
+    tc_pidfd_kill(pidfd, holder->pid);
     return r;
 }
 

@@ -140,6 +140,9 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
     case TC_INIT_STEP_MEDIATION:
         mediation_failed(&error, code);
         break;
+    case TC_INIT_STEP_SESSION:
+        tc_error_set(&error, -code, "give the command a session of its own");
+        break;
     case TC_INIT_STEP_BLOCK:
     case TC_INIT_STEP_NONE:
         tc_error_set(&error, -code, "hand the command to the cell");
@@ -154,12 +157,16 @@ void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error)
     if (call->decided)
         return;
     call->result->error = *error;
+    tc_error_hint_general(&call->result->error);
     tc_error_stage(&call->result->error, "supervise");
     tc_call_decide(call, TC_OUTCOME_SETUP_FAILED);
 }
 
-/* Init is gone without a word. It ends the cell itself when a stopped supervisor lets the wall limit pass. */
-static void init_lost(struct tc_call *call, int status)
+/*
+ * Init is gone without a word. It ends the cell itself when a stopped supervisor lets the wall limit pass. reaped is
+ * negative when its status could not be had.
+ */
+static void init_lost(struct tc_call *call, int reaped, int status)
 {
     struct tc_error error = {0};
     char name[TC_SIGNAL_NAME_SIZE];
@@ -169,7 +176,9 @@ static void init_lost(struct tc_call *call, int status)
         tc_call_decide(call, TC_OUTCOME_TIMEOUT);
         return;
     }
-    if (WIFSIGNALED(status))
+    if (reaped < 0)
+        tc_error_set(&error, reaped, "wait for the cell's init");
+    else if (WIFSIGNALED(status))
         tc_error_plain(&error, -ESRCH, "the cell's init was killed by %s", tc_signal_name(WTERMSIG(status), name));
     else
         tc_error_plain(&error, -ESRCH, "the cell's init ended by itself (status %d)", WEXITSTATUS(status));
@@ -186,16 +195,17 @@ void tc_result_complete(struct tc_call *call)
 {
     struct tc_result *result = call->result;
     uint64_t user_us, system_us;
-    int status = 0;
+    int status = 0, reaped;
 
     if (call->exec_ms != 0)
         result->wall_ms = tc_clock_ms() - call->exec_ms;
-    if (tc_cell_reap(&call->cell, &user_us, &system_us, &status) == 0) {
+    reaped = tc_cell_reap(&call->cell, &user_us, &system_us, &status);
+    if (reaped == 0) {
         result->cpu_user_ms = larger(user_us / 1000, call->cpu.user_ms);
         result->cpu_system_ms = larger(system_us / 1000, call->cpu.system_ms);
     }
     if (!call->decided)
-        init_lost(call, status);
+        init_lost(call, reaped, status);
 }
 
 void tc_result_undelivered(struct tc_call *call, const struct tc_sink *sink)

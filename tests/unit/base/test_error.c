@@ -78,6 +78,23 @@ START_TEST(test_cut_inside_a_character)
 }
 END_TEST
 
+START_TEST(test_general_hint)
+{
+    struct tc_error err;
+
+    tc_error_set(&err, -EIO, "x");
+    ck_assert_int_eq(tc_error_hint_general(&err), -EIO);
+    ck_assert_str_eq(err.hint, "");
+    tc_error_set(&err, -ENOSYS, "x");
+    ck_assert_int_eq(tc_error_hint_general(&err), -ENOSYS);
+    ck_assert_ptr_nonnull(strstr(err.hint, "toolcell doctor"));
+    tc_error_hint(&err, "better");
+    tc_error_hint_general(&err);
+    ck_assert_str_eq(err.hint, "better");
+    ck_assert_int_lt(tc_error_hint_general(NULL), 0);
+}
+END_TEST
+
 START_TEST(test_nobody_asks)
 {
     ck_assert_int_eq(tc_error_set(NULL, -EIO, "x"), -EIO);
@@ -91,5 +108,5 @@ END_TEST
 int main(void)
 {
     return unit_run(unit_suite("error", test_messages, test_set_again, test_long, test_cut_inside_a_character,
-                               test_nobody_asks, NULL));
+                               test_general_hint, test_nobody_asks, NULL));
 }

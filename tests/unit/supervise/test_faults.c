@@ -56,6 +56,8 @@ START_TEST(test_commands_that_do_not_start)
         {TC_INIT_STEP_CWD, ENOENT, "/bin/sh", 125, "toolcell: working directory /: No such file or directory\n"},
         {TC_INIT_STEP_LIMITS, EPERM, "/bin/sh", 125,
          "toolcell: set the limits of the command: Operation not permitted\n"},
+        {TC_INIT_STEP_SESSION, EPERM, "/bin/sh", 125,
+         "toolcell: give the command a session of its own: Operation not permitted\n"},
         {TC_INIT_STEP_BLOCK, EINVAL, "/bin/sh", 125, "toolcell: hand the command to the cell: Invalid argument\n"},
         {TC_INIT_STEP_EXEC, -5, "/bin/sh", 126, "toolcell: sh: Protocol error\n"},
     };
