@@ -123,19 +123,23 @@ static void close_handed_over(struct tc_launch *launch)
 static int await_execution(struct tc_launch *launch, struct tc_error *err)
 {
     struct tc_error report = {0};
-    long r = tc_handover_send(launch);
+    int sent = tc_handover_send(launch);
+    bool gone = sent == -EPIPE || sent == -ECONNRESET; /* its report tells why */
+    long r;
 
-    if (r == 0) {
-        close_handed_over(launch);
-        r = await_report(launch->ends.report[0], &report);
-        if (r == 0)
-            return 0;
+    if (sent < 0 && !gone) {
+        tc_error_set(err, sent, "hand the plan to the child");
+        return tc_error_stage(err, "namespaces");
     }
+    close_handed_over(launch);
+    r = await_report(launch->ends.report[0], &report);
+    if (r == 0 && !gone)
+        return 0;
     if (r == (long)sizeof report) {
         *err = report;
         return report.code;
     }
-    tc_error_set(err, r < 0 ? (int)r : -EPROTO, "wait for the child");
+    tc_error_set(err, r < 0 ? (int)r : gone ? sent : -EPROTO, "wait for the child");
     return tc_error_stage(err, "namespaces");
 }
 
