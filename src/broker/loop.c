@@ -12,8 +12,9 @@
  *
  * A caller that is killed leaves a worker behind that waits for nothing. The
  * monitor asks the kernel about those that have been away for long, tells the
- * worker (abandon), and interrupts its system call; again at every turn, since
- * the signal may come just before the call.
+ * worker (abandoned), and interrupts its system call, if it is one that may be
+ * interrupted (tc_stopped_interruptible); again at every turn, since the
+ * signal may come just before the call.
  *
  * The monitor sleeps while nothing happens. Whoever takes the first call after
  * that wakes it.
@@ -48,10 +49,9 @@
 struct worker {
     pthread_t thread;
     struct loop *loop;
-    _Atomic uint64_t id;    /* of the call in its hands */
-    _Atomic uint64_t since; /* when it took that, 0 while it has none; clock of the monitor's turns */
-    _Atomic bool abandon;
-    bool started; /* monitor only */
+    _Atomic uint64_t id;        /* of the call in its hands */
+    _Atomic uint64_t since;     /* when it took that, 0 while it has none; clock of the monitor's turns */
+    _Atomic uint64_t abandoned; /* a call whose caller is gone; set by the monitor */
 };
 
 struct loop {
@@ -82,12 +82,11 @@ static void serve(struct worker *worker, const struct seccomp_notif *taken)
                                  .tid = (pid_t)taken->pid,
                                  .nr = taken->data.nr,
                                  .pidfd = TC_NO_FD,
-                                 .abandon = &worker->abandon};
+                                 .abandoned = &worker->abandoned};
     uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
 
     for (size_t i = 0; i < TC_COUNT(stopped.args); i++)
         stopped.args[i] = taken->data.args[i];
-    atomic_store_explicit(&worker->abandon, false, memory_order_relaxed);
     atomic_store_explicit(&worker->id, taken->id, memory_order_relaxed);
     atomic_store_explicit(&worker->since, now == 0 ? 1 : now, memory_order_release);
     atomic_fetch_add(&loop->busy, 1);
@@ -96,6 +95,15 @@ static void serve(struct worker *worker, const struct seccomp_notif *taken)
     tc_call_serve(&stopped);
     atomic_store_explicit(&worker->since, 0, memory_order_release);
     atomic_fetch_sub(&loop->busy, 1);
+}
+
+void tc_stopped_interruptible(bool on)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, INTERRUPT);
+    pthread_sigmask(on ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
 static void *work(void *argument)
@@ -154,10 +162,8 @@ static void look_after(struct loop *loop)
 
         if (since == 0 || since + LONG_MS > now || tc_notify_valid(loop->state->listener, id))
             continue;
-        /* Had it gone on to another call meanwhile, this would be about that; it looks at its own caller then. */
-        if (atomic_load(&worker->id) != id || atomic_load(&worker->since) != since)
-            continue;
-        atomic_store(&worker->abandon, true);
+        /* Should it have gone on to another call, this is not about that one. */
+        atomic_store(&worker->abandoned, id);
         pthread_kill(worker->thread, INTERRUPT);
         any = true;
     }
@@ -253,6 +259,7 @@ int tc_loop_run(struct tc_broker_state *state)
     int r = 0;
 
     loop.workers = calloc(WORKERS_MOST, sizeof *loop.workers);
+    tc_stopped_interruptible(false); /* workers inherit that */
     if (loop.bell < 0 || loop.workers == NULL || sigaction(INTERRUPT, &action, NULL) < 0)
         return -ENOMEM;
     atomic_store(&loop.now, tc_clock_ms());

@@ -101,9 +101,11 @@ static int wait_fifo(struct tc_opening *opening, const struct tc_object *object)
 {
     int fd;
 
+    tc_stopped_interruptible(true);
     do
         fd = tc_object_reopen(opening->stopped, object, opening->flags | O_NOCTTY);
-    while (fd == -EINTR && !atomic_load(opening->stopped->abandon));
+    while (fd == -EINTR && !tc_stopped_abandoned(opening->stopped));
+    tc_stopped_interruptible(false);
     return fd;
 }
 
@@ -153,7 +155,7 @@ static int wait_lease(struct tc_opening *opening, int directory, const char *pat
     int fd = -EWOULDBLOCK;
 
     while (fd == -EWOULDBLOCK && (opening->flags & O_NONBLOCK) == 0) {
-        if (atomic_load(opening->stopped->abandon))
+        if (tc_stopped_abandoned(opening->stopped))
             return -EINTR;
         if (tc_clock_ms() >= deadline)
             return -EACCES;
@@ -307,10 +309,10 @@ static int begin(struct tc_opening *opening)
         umask(umask_of_caller); /* of this thread, which has a file system state of its own */
     }
     r = tc_caller_string(stopped, stopped->args[call->path], opening->path, NULL);
-    if (r == 0 && opening->path[0] == '\0')
-        r = -ENOENT;
     if (r < 0)
         return r;
+    if (opening->path[0] == '\0') /* the kernel says what is wrong with that: the flags, if they are, come first */
+        return tc_open_how(stopped->state->root, "", quietly(opening->flags), opening->mode, 0);
     opening->base = tc_base_open(stopped, tc_call_int(stopped, call->directory, AT_FDCWD), opening->path);
     return opening->base < 0 ? opening->base : 0;
 }

@@ -47,13 +47,17 @@ static int write_existing(struct tc_opening *opening, const struct tc_object *ob
     return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
 }
 
-/* Judge a new name and make it in the twin, or where the floor lets it be made. -ESTALE: it changed meanwhile. */
+/* Judge a new name and make it in the twin, or make it where the floor decides. -ESTALE: it changed meanwhile. */
 static int create_named(struct tc_opening *opening, const struct tc_object *parent, const char *name)
 {
     struct tc_stopped *stopped = opening->stopped;
     char path[PATH_MAX];
-    int r = tc_path_child(parent->path, name, path);
+    int r;
 
+    /* Where the floor lets files be made, all of it may be written; what it says is what the caller gets. */
+    if (parent->mount == NULL)
+        return tc_opening_try(opening, parent->fd, name, opening->flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    r = tc_path_child(parent->path, name, path);
     if (r < 0)
         return r;
     r = tc_judge_path(stopped, TC_OP_WRITE, path, tc_opening_given(opening), false);
@@ -61,8 +65,6 @@ static int create_named(struct tc_opening *opening, const struct tc_object *pare
         r = tc_judge_path(stopped, TC_OP_READ, path, tc_opening_given(opening), false);
     if (r < 0)
         return r;
-    if (parent->mount == NULL)
-        return tc_opening_try(opening, parent->fd, name, opening->flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     opening->granted = true;
     r = tc_twin_open(stopped, path, twin_flags(opening), opening->mode);
     return r == -ELOOP ? -ESTALE : r;

@@ -181,7 +181,7 @@ static void leave(struct tc_broker_state *state, const struct tc_question *ask)
 static int wait_answer(struct tc_stopped *stopped, const struct tc_question *ask)
 {
     while (ask->answer == 0) {
-        if (atomic_load(stopped->abandon))
+        if (tc_stopped_abandoned(stopped))
             return -EINTR;
         pthread_cond_wait(&stopped->state->answered, &stopped->state->lock);
     }

@@ -25,8 +25,8 @@ struct tc_stopped {
     int nr;
     uint64_t args[6];
     bool answered;
-    int pidfd;                   /* lazily (caller.c); TC_NO_FD */
-    const _Atomic bool *abandon; /* set by the monitor: the caller is gone, stop waiting */
+    int pidfd;                         /* lazily (caller.c); TC_NO_FD */
+    const _Atomic uint64_t *abandoned; /* set to id by the monitor */
 };
 
 /** An argument as the kernel takes an int or unsigned int: the low 32 bits. */
@@ -37,5 +37,18 @@ static inline int tc_stopped_int(const struct tc_stopped *stopped, int argument)
 
 /** True while the kernel still holds the call, hence while stopped->tid is still the caller. */
 bool tc_stopped_valid(const struct tc_stopped *stopped);
+
+/** True when the caller is gone: stop waiting. Cheap, but it takes the monitor a while to notice. */
+static inline bool tc_stopped_abandoned(const struct tc_stopped *stopped)
+{
+    return atomic_load(stopped->abandoned) == stopped->id;
+}
+
+/**
+ * Let the monitor interrupt the calling worker (-EINTR), or not any more; off by default. Around a system call that may
+ * wait for ever: call it again after -EINTR unless tc_stopped_abandoned(). Never around an answer: the kernel takes an
+ * interrupted ADDFD back, but the caller goes on all the same, with the descriptor 0.
+ */
+void tc_stopped_interruptible(bool on);
 
 #endif

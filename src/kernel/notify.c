@@ -28,11 +28,6 @@ int tc_notify_answer_fd(int listener, uint64_t id, int fd, unsigned flags)
 {
     struct seccomp_notif_addfd answer = {
         .id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = flags};
-    int r;
 
-    /* A signal takes the request back, so that it can be made again. */
-    do
-        r = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer);
-    while (r < 0 && errno == EINTR);
-    return r < 0 ? -errno : 0;
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer) < 0 ? -errno : 0;
 }

@@ -32,7 +32,9 @@ bool tc_notify_valid(int listener, uint64_t id);
 int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool go_on);
 
 /**
- * Give the caller a copy of a descriptor and let its call return that (Linux 5.14).
+ * Give the caller a copy of a descriptor and let its call return that (Linux 5.14). The calling thread must not be
+ * interrupted by a signal in here: the kernel (6.18) would take the descriptor back while the caller goes on and gets
+ * 0.
  * @param fd     borrowed
  * @param flags  O_CLOEXEC or 0
  * @return 0 or -errno: -ENOENT (gone); -EMFILE and the like mean that the call still waits
