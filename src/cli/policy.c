@@ -115,7 +115,7 @@ int tc_verb_policy_show(const struct tc_verb *verb, char *const *arguments)
 static int answer_plan(struct tc_inquiry *inquiry)
 {
     if (tc_inquiry_look(inquiry, inquiry->options.rest) < 0 ||
-        tc_prepare_plan(&inquiry->call, TC_COMPILE_SHOW, &inquiry->prepared, &inquiry->err) < 0)
+        tc_prepare_plan(&inquiry->call, TC_COMPILE_SHOW, true, &inquiry->prepared, &inquiry->err) < 0)
         return inquiry->err.code;
     if (inquiry->call.json)
         tc_plan_print_json(inquiry->prepared.plan, &inquiry->out);

@@ -78,10 +78,11 @@ int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepa
     return 0;
 }
 
-int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, struct tc_prepared *prepared,
-                    struct tc_error *err)
+int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, bool hashed,
+                    struct tc_prepared *prepared, struct tc_error *err)
 {
-    if (tc_plan_compile(prepared->rules, &call->request, prepared->facts, mode, &prepared->plan, err) < 0)
+    if (tc_plan_compile(prepared->rules, &call->request, prepared->facts, mode, &prepared->plan, err) < 0 ||
+        (hashed && tc_plan_hash(prepared->plan, prepared->facts, err) < 0))
         return tc_error_stage(err, "plan");
     return 0;
 }

@@ -23,8 +23,8 @@ int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, s
 /** Look at the host. */
 int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
 
-/** Compile. */
-int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, struct tc_prepared *prepared,
-                    struct tc_error *err);
+/** Compile. The plan's hash is taken where it is going to be told. */
+int tc_prepare_plan(const struct tc_invocation *call, enum tc_compile_mode mode, bool hashed,
+                    struct tc_prepared *prepared, struct tc_error *err);
 
 #endif

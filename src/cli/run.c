@@ -91,7 +91,7 @@ static int prepare(struct run *run, const struct tc_options *options)
     run->launch = tc_cell_begin(run->call.request.net);
     if (tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
         return err->code;
-    return tc_prepare_plan(&run->call, TC_COMPILE_RUN, &run->prepared, err);
+    return tc_prepare_plan(&run->call, TC_COMPILE_RUN, run->report.events >= 0, &run->prepared, err);
 }
 
 static int supervise(struct run *run)

@@ -207,14 +207,11 @@ int tc_plan_compile(const struct tc_ruleset *rules, const struct tc_request *req
     if (compiler.needed == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     result = run_parts(&compiler, err);
-    if (result == 0) {
-        finish(&compiler);
-        result = tc_plan_hash(plan, facts, err);
-    }
     if (result < 0) {
         tc_error_stage(err, "plan");
         return result;
     }
+    finish(&compiler);
     *ret = tc_take_ptr(plan);
     return 0;
 }

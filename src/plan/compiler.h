@@ -75,7 +75,4 @@ int tc_compile_network(struct tc_compiler *compiler, struct tc_error *err);
 int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err); /* what must not be writable */
 int tc_compile_enforcement(struct tc_compiler *compiler, struct tc_error *err);
 
-/** Fill in plan->hash. */
-int tc_plan_hash(struct tc_plan *plan, const struct tc_facts *facts, struct tc_error *err);
-
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "plan/compiler.h"
+#include "plan/compile.h"
 
 /*
  * The canonical form that the plan's hash is taken of: every field that the

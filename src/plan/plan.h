@@ -150,7 +150,7 @@ struct tc_refusal {
 
 struct tc_plan {
     struct tc_arena *arena;          /* owns everything here */
-    char hash[TC_SHA256_HEX];        /* of the plan as encoded, facts included */
+    char hash[TC_SHA256_HEX];        /* of the plan as encoded, facts included; empty without tc_plan_hash() */
     char policy_hash[TC_SHA256_HEX]; /* of the ruleset */
     const char *policy_name;
 

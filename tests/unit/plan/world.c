@@ -130,7 +130,9 @@ struct tc_ruleset *world_keep(struct world *world, const char *text)
 int world_compile(struct world *world, const struct tc_ruleset *rules, enum tc_compile_mode mode, struct tc_plan **ret,
                   struct tc_error *err)
 {
-    return tc_plan_compile(rules, &world->request, &world->facts, mode, ret, err);
+    int result = tc_plan_compile(rules, &world->request, &world->facts, mode, ret, err);
+
+    return result < 0 ? result : tc_plan_hash(*ret, &world->facts, err);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
