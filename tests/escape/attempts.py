@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import SLACK
 
 SOURCES = Path(__file__).resolve().parent / "probes"
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -55,7 +56,7 @@ class Attempt:
 
 def outside(cell, *argv, check=True, **popen):
     """Run a program as the cell's identity, in the workspace, but in no cell."""
-    options = {"cwd": cell.workspace, "capture_output": True, "timeout": 60, "env": cell.environment(),
+    options = {"cwd": cell.workspace, "capture_output": True, "timeout": 60 * SLACK, "env": cell.environment(),
                **cell.identity.popen(), **popen}
     done = subprocess.run([str(part) for part in argv], check=False, **options)
     assert done.returncode == 0 or not check, f"the control fails: {argv}: {done}"

@@ -24,12 +24,14 @@ USER = "toolcell-test"
 def pytest_addoption(parser):
     try:
         parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+        parser.addoption("--identity", choices=["root", "user"], help="started by root: only the calls of this one")
     except ValueError:  # tests/escape, which shares this file, was named before
         pass
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes more than a few seconds; runs with --long only")
+    config.addinivalue_line("markers", "by_root: the test itself, not only its calls, needs root")
     leftovers.become_subreaper()
 
 
@@ -39,7 +41,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         wanted = getattr(item, "callspec", None) and item.callspec.params.get("identity")
         applies = (config.getoption("--long") or not item.get_closest_marker("long")) and \
-            (os.geteuid() == 0 or wanted != "root")
+            (os.geteuid() == 0 or (wanted != "root" and not item.get_closest_marker("by_root"))) and \
+            wanted in (None, config.getoption("--identity") or wanted)
         (keep if applies else drop).append(item)
     items[:] = keep
     config.hook.pytest_deselected(items=drop)
@@ -157,6 +160,6 @@ def nothing_is_left(request):
     uid, _ = request.getfixturevalue("ordinary")
     before = leftovers.snapshot({uid})
     yield
-    lines = leftovers.remaining(before, {uid}, ignore=[base])
+    lines = leftovers.remaining(before, {uid}, ignore=[base], timeout=1.0 * harness.SLACK)
     leftovers.reap_orphans()
     assert not lines, "left behind:\n" + "\n".join(lines)

@@ -171,6 +171,19 @@ class Running:
             assert wanted in self._data[stream], f"never saw {text!r}: {self.sofar()}"
         return self
 
+    def line(self, number, timeout=30):
+        """Wait for this line of stdout, counted from 0, and return it."""
+        lines = []
+
+        def there():
+            lines[:] = bytes(self._data["stdout"]).split(b"\n")
+            return len(lines) > number + 1 or "stdout" in self._ended
+
+        with self._changed:
+            self._changed.wait_for(there, timeout * SLACK)
+            assert len(lines) > number + 1, f"no line {number}: {self.sofar()}"
+        return lines[number]
+
     def sofar(self):
         return {name: bytes(data) for name, data in self._data.items()}
 
@@ -189,7 +202,7 @@ class Running:
             pytest.fail(f"still running after {timeout} s: {self.sofar()}")
         seconds = time.monotonic() - self._begin
         for thread in self._threads:
-            thread.join(5)
+            thread.join(5 * SLACK)
         out, err = bytes(self._data["stdout"]), bytes(self._data["stderr"])
         if not self._events or status < 0:
             return Outcome(status, out, err, err.decode(errors="replace"), [], seconds)
@@ -294,7 +307,7 @@ class Cell:
     def outside(self, code, *args, cwd=None, **popen):
         """The same Python as the same identity, in the workspace, but in no cell."""
         return subprocess.run([PYTHON, "-c", textwrap.dedent(code), *map(str, args)], cwd=cwd or self.workspace,
-                              capture_output=True, timeout=60, **{**self.identity.popen(), **popen})
+                              capture_output=True, timeout=60 * SLACK, **{**self.identity.popen(), **popen})
 
     def refused(self, outcome, *words, status=125):
         """The call did not start: one line that names the reason."""

@@ -305,7 +305,7 @@ VERBS = {
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words) or "none")
 def test_verbs(cell, words):
-    done = subprocess.run([cell.binary, *words], capture_output=True, text=True, cwd=cell.workspace, timeout=10,
+    done = subprocess.run([cell.binary, *words], capture_output=True, text=True, cwd=cell.workspace, timeout=10 * harness.SLACK,
                           env=cell.environment(), stdin=subprocess.DEVNULL, check=False, **cell.identity.popen())
     assert done.returncode == 125 and done.stdout == "", done
     lines = done.stderr.splitlines()
@@ -325,7 +325,7 @@ def test_a_deleted_working_directory(cell, events):
 def test_without_a_home_and_with_a_huge_environment(cell):
     environment = {"PATH": "/usr/bin:/bin", **{f"V{number}": "x" * 100000 for number in range(15)}}
     done = subprocess.run([str(part) for part in cell.command(["sh", "-c", "env | wc -c"], events=False)], cwd=cell.workspace, env=environment,
-                          capture_output=True, timeout=20, check=False, **cell.identity.popen())
+                          capture_output=True, timeout=20 * harness.SLACK, check=False, **cell.identity.popen())
     assert done.returncode == 0 and int(done.stdout) < 1000, done
 
 

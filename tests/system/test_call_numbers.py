@@ -63,7 +63,7 @@ def probe(cell):
 @pytest.fixture
 def outside(cell, probe):
     skip = LEFT_OUT + [number for number, (name, _) in CALLS.items() if name in NOT_OUTSIDE]
-    done = subprocess.run([probe, *map(str, skip)], capture_output=True, text=True, check=True, timeout=120,
+    done = subprocess.run([probe, *map(str, skip)], capture_output=True, text=True, check=True, timeout=120 * harness.SLACK,
                           cwd=cell.workspace, **cell.identity.popen())
     return parse(done.stdout)
 

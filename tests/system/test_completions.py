@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 COMPLETIONS = SOURCE / "completions"
 VERBS = ["run", "policy check", "policy explain", "policy plan", "policy show", "doctor"]
@@ -15,7 +15,7 @@ PRESETS = {path.stem for path in (SOURCE / "policy" / "presets").glob("*.json")}
 
 
 def helped(binary, *words):
-    return subprocess.run([binary, *words, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout
+    return subprocess.run([binary, *words, "--help"], capture_output=True, text=True, timeout=10 * SLACK, check=True).stdout
 
 
 def options_of_help(binary, verb):
@@ -36,7 +36,7 @@ def needs(shell):
 
 
 def test_files_are_what_the_option_table_says(binary):
-    done = subprocess.run([SOURCE / "tools" / "completions", "--check", binary], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([SOURCE / "tools" / "completions", "--check", binary], capture_output=True, text=True, timeout=60 * SLACK)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -46,7 +46,7 @@ def test_the_check_finds_a_difference(binary, tmp_path):
         shutil.copytree(SOURCE / name, tmp_path / name)
     changed = tmp_path / "completions" / "toolcell.fish"
     changed.write_text(changed.read_text().replace(" -l json ", " -l jsn "))
-    done = subprocess.run([tmp_path / "tools" / "completions", "--check", binary], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([tmp_path / "tools" / "completions", "--check", binary], capture_output=True, text=True, timeout=60 * SLACK)
     assert done.returncode == 1 and "toolcell.fish" in done.stdout
 
 
@@ -60,7 +60,7 @@ def bash(*words, cwd=None):
     """What is offered for the last word. "=" is a word of its own, as in bash."""
     script = 'source "$1"; shift; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _toolcell; printf "%s\\n" "${COMPREPLY[@]}"'
     done = subprocess.run(["bash", "-c", script, "bash", COMPLETIONS / "toolcell.bash", "toolcell", *words],
-                          capture_output=True, text=True, timeout=10, check=True, cwd=cwd)
+                          capture_output=True, text=True, timeout=10 * SLACK, check=True, cwd=cwd)
     assert done.stderr == ""
     return {line for line in done.stdout.split("\n") if line}
 
@@ -108,7 +108,7 @@ def zsh(*words):
         file=$1; shift; source_it "$@"
     """
     done = subprocess.run(["zsh", "-f", "-c", script, "zsh", COMPLETIONS / "_toolcell", *words], capture_output=True,
-                          text=True, timeout=10, check=True)
+                          text=True, timeout=10 * SLACK, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()
 
@@ -132,7 +132,7 @@ def test_zsh_verbs(binary):
 
 def fish(line, home, cwd=None):
     done = subprocess.run(["fish", "--no-config", "-c", f"source {COMPLETIONS}/toolcell.fish; complete -C '{line}'"],
-                          capture_output=True, text=True, timeout=20, check=True, cwd=cwd,
+                          capture_output=True, text=True, timeout=20 * SLACK, check=True, cwd=cwd,
                           env={"PATH": "/usr/bin:/bin", "HOME": str(home), "XDG_RUNTIME_DIR": str(home)})
     assert done.stderr == ""
     return {offer.split("\t")[0] for offer in done.stdout.splitlines()}

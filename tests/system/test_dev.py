@@ -51,7 +51,7 @@ def test_no_device_can_be_made(cell):
         path.unlink()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="making a device node needs root")
+@pytest.mark.by_root
 def test_a_device_node_in_the_workspace_is_dead(cell):
     path = cell.workspace / "node"
     os.mknod(path, 0o20666, os.makedev(1, 5))

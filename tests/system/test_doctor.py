@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 import doctoring
-from harness import SOURCE, as_root
+from harness import SLACK, SOURCE, as_root
 
 ROOT_ONLY = {"idmapped-here", "idmapped-tmp", "host-ids"}
 
@@ -111,7 +111,7 @@ def test_delegation_is_what_the_caller_may_do(cell, doctor):
 def test_text_names_what_json_names(cell, doctor):
     answer = doctor()
     done = subprocess.run([str(cell.binary), "doctor"], capture_output=True, text=True, cwd=cell.workspace,
-                          env=cell.environment(), timeout=60, **cell.identity.popen())
+                          env=cell.environment(), timeout=60 * SLACK, **cell.identity.popen())
     assert done.returncode == answer.status and done.stderr == ""
     above, below = done.stdout.split("\n\nwhat toolcell run can enforce here:\n")
     said = [line.split(":")[0].split() for line in above.splitlines()]
@@ -133,7 +133,7 @@ def test_man_page_tells_every_check_and_promise(doctor):
 
 @pytest.mark.parametrize("arguments", [["--nothing"], ["now"], ["--json=1"]])
 def test_malformed_questions(binary, arguments):
-    done = subprocess.run([binary, "doctor", *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([binary, "doctor", *arguments], capture_output=True, text=True, timeout=60 * SLACK)
     assert done.returncode == 125 and done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("toolcell: ")
 
@@ -141,14 +141,14 @@ def test_malformed_questions(binary, arguments):
 @pytest.mark.parametrize("stream", ["stdout", "everything"])
 def test_closed_descriptors(cell, stream):
     close = {"stdout": "exec >&-", "everything": "exec <&- >&- 2>&-"}[stream]
-    done = subprocess.run(["sh", "-c", f"{close}; {cell.binary} doctor; exit $?"], capture_output=True, timeout=60,
+    done = subprocess.run(["sh", "-c", f"{close}; {cell.binary} doctor; exit $?"], capture_output=True, timeout=60 * SLACK,
                           cwd=cell.workspace, env=cell.environment(), **cell.identity.popen())
     assert done.returncode in (0, 1, 125)
 
 
 def test_ignored_children_and_few_descriptors(cell):
     line = f"trap '' CHLD; ulimit -Sn 24; exec {cell.binary} doctor --json"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60, cwd=cell.workspace,
+    done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60 * SLACK, cwd=cell.workspace,
                           env=cell.environment(), **cell.identity.popen())
     assert done.returncode == 0 and json.loads(done.stdout)["works"], done
 

@@ -8,7 +8,7 @@ import pytest
 import doctoring
 from doctoring import (CLONE_NEWNET, CLONE_NEWUSER, EACCES, ENOSYS, EPERM, LOST, NEW_LISTENER, filtered, poorer,
                        settings)
-from harness import as_root, as_user
+from harness import SLACK, as_root, as_user
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_nothing_can_be_started(cell):
     """Where not even a process can be made it says so and does not guess."""
     calm = cell.environment(ASAN_OPTIONS="detect_leaks=0")  # looking for leaks needs a process as well
     done = subprocess.run([*map(str, filtered("errno", "clone", 11)), str(cell.binary), "doctor"], capture_output=True,
-                          text=True, cwd=cell.workspace, env=calm, timeout=60, **cell.identity.popen())
+                          text=True, cwd=cell.workspace, env=calm, timeout=60 * SLACK, **cell.identity.popen())
     assert done.returncode == 125 and done.stdout == ""
     assert done.stderr.startswith("toolcell: start a process to try kernel: ") and done.stderr.count("\n") == 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 BUILD = Path(os.environ.get("TOOLCELL", SOURCE / "build" / "toolcell")).resolve().parent
 PAGES = [path.stem for path in (SOURCE / "man").glob("*.scd")]
@@ -24,9 +24,9 @@ def installed(tmp_path_factory):
         pytest.skip(f"{BUILD} is not a build directory")
     root = tmp_path_factory.mktemp("installed")
     subprocess.run(["meson", "install", "--no-rebuild", "-C", BUILD, "--destdir", root], check=True, capture_output=True,
-                   timeout=120)
+                   timeout=120 * SLACK)
     options = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], capture_output=True, check=True,
-                                        timeout=60).stdout)
+                                        timeout=60 * SLACK).stdout)
     prefix = next(option["value"] for option in options if option["name"] == "prefix")
     return root, root / prefix.lstrip("/")
 
@@ -59,7 +59,7 @@ def test_modes(installed):
 def test_the_installed_program_works(installed):
     root, prefix = installed
     program = prefix / "bin" / "toolcell"
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10 * SLACK)
     assert done.returncode == 0 and done.stdout.startswith("toolcell ")
     assert str(SOURCE).encode() not in program.read_bytes(), "the program names the checkout"
 
@@ -93,7 +93,7 @@ def test_apparmor_profile_is_understood(installed, tmp_path):
     copy = tmp_path / "profile"
     copy.write_text(text)
     done = subprocess.run(["apparmor_parser", "--skip-kernel-load", "--skip-cache", "--names", copy], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=60 * SLACK)
     assert done.returncode == 0 and done.stdout.strip() == "toolcell", done.stderr
 
 

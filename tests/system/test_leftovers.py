@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import leftovers
+from harness import SLACK
 
 HERE = Path(__file__).resolve().parent
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making one needs root")
+needs_root = pytest.mark.by_root
 
 
 def test_nothing_new_is_nothing_left():
@@ -89,7 +90,7 @@ def run_nested(base, name, source, **environment):
         shutil.copy(HERE / file, nested / file)
     (nested / "test_nested.py").write_text(source)
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", nested], cwd=nested,
-                          capture_output=True, text=True, timeout=60, env={**os.environ, **environment}).stdout
+                          capture_output=True, text=True, timeout=60 * SLACK, env={**os.environ, **environment}).stdout
 
 
 def test_a_skip_is_a_failure_when_all_must_work(base):

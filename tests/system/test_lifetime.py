@@ -148,7 +148,7 @@ def test_keep_going_without_a_reader(cell):
 def test_in_a_pipeline_whose_reader_ends(cell):
     line = " ".join(cell.command(["yes"], events=False))
     done = subprocess.run(["bash", "-c", f"{line} | head -1; echo ${{PIPESTATUS[0]}}"], cwd=cell.workspace, capture_output=True,
-                          text=True, timeout=20, env=cell.environment(), **cell.identity.popen())
+                          text=True, timeout=20 * SLACK, env=cell.environment(), **cell.identity.popen())
     assert done.stdout == "y\n129\n", (done.stdout, done.stderr)
 
 
@@ -159,7 +159,7 @@ def test_a_slow_reader_holds_the_command_back_and_loses_nothing(cell):
     while chunk := process.stdout.read(50000):
         data += chunk
         time.sleep(0.01)
-    assert process.wait(10) == 0 and bytes(data) == b"".join(b"%d\n" % n for n in range(1, 200001))
+    assert process.wait(10 * SLACK) == 0 and bytes(data) == b"".join(b"%d\n" % n for n in range(1, 200001))
     process.stdout.close()
     process.stderr.close()
 
@@ -171,6 +171,6 @@ def test_limits_run_on_behind_a_reader_that_never_reads(cell):
     inside = [pid for pid in leftovers.descendants(process.pid)]
     assert inside == [], "every process of the cell is dead although nobody reads"
     process.stdout.close()
-    assert process.wait(12) in (124, 129)
+    assert process.wait(12 * SLACK) in (124, 129)
     process.stderr.close()
     wait_until_only(before)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 PAGES = {name: (SOURCE / "man" / f"{name}.scd").read_text()
          for name in ("toolcell.1", "toolcell-run.1", "toolcell-doctor.1", "toolcell-policy.5", "toolcell-events.5")}
@@ -15,7 +15,7 @@ PAGES = {name: (SOURCE / "man" / f"{name}.scd").read_text()
 @pytest.fixture
 def help_of(binary):
     def run(*words):
-        done = subprocess.run([binary, *words, "--help"], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run([binary, *words, "--help"], capture_output=True, text=True, timeout=10 * SLACK, check=True)
         assert done.stderr == ""
         return done.stdout
 
@@ -120,7 +120,7 @@ def test_meanings_of_statuses(help_of, verb):
 
 def test_help_forms(binary):
     def output(*words):
-        return subprocess.run([binary, *words], capture_output=True, text=True, timeout=10, check=True).stdout
+        return subprocess.run([binary, *words], capture_output=True, text=True, timeout=10 * SLACK, check=True).stdout
 
     assert output("help") == output("--help") == output("-h")
     assert output("help", "run") == output("run", "--help") == output("run", "-h") == output("run", "-q", "--help")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import as_user
+from harness import SLACK, as_user
 
 ALLOW = [{"pattern": "**", "operations": "all", "effect": "allow"}]
 DENY = [{"pattern": "**", "operations": "all", "effect": "deny"}]
@@ -22,7 +22,7 @@ def explain(cell, place):
     """The exit status for reading x under a policy file: 0 allow, 1 deny."""
     def run(path, cache=place):
         done = subprocess.run([cell.binary, "policy", "explain", "-p", path, "-w", cell.workspace, "read", "x"], cwd="/",
-                              env=cell.environment(XDG_CACHE_HOME=str(cache)), capture_output=True, timeout=10, check=False,
+                              env=cell.environment(XDG_CACHE_HOME=str(cache)), capture_output=True, timeout=10 * SLACK, check=False,
                               **cell.identity.popen())
         assert done.returncode in (0, 1), done
         return done.returncode

@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 SCHEMA = json.loads((SOURCE / "policy" / "schema" / "policy.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -76,7 +76,7 @@ STATUS = {"allow": 0, "deny": 1, "ask": 2}
 
 
 def run(binary, *arguments, directory):
-    return subprocess.run([binary, "policy", *arguments], capture_output=True, cwd=directory, timeout=10, check=False)
+    return subprocess.run([binary, "policy", *arguments], capture_output=True, cwd=directory, timeout=10 * SLACK, check=False)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 PRESETS = ["readonly", "default", "permissive", "strict", "workspace", "git"]
 
@@ -17,7 +17,7 @@ def policy(cell):
     """Run `toolcell policy WORDS` in the workspace: (status, stdout, stderr)."""
     def run(*words, cwd=None, status=(0,)):
         done = subprocess.run([cell.binary, "policy", *map(str, words)], cwd=cwd or cell.workspace, env=cell.environment(),
-                              capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=10 * SLACK, check=False, stdin=subprocess.DEVNULL,
                               **cell.identity.popen())
         assert done.returncode in status, done
         return done.returncode, done.stdout, done.stderr

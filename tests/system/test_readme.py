@@ -34,7 +34,7 @@ def paste(identity, binary, area):
     def run(command, directory=checkout, path=""):
         done = subprocess.run(command, cwd=directory, env=dict(environment, PATH=path + environment["PATH"]),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=120, check=False, **identity.popen())
+                              timeout=120 * harness.SLACK, check=False, **identity.popen())
         assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

@@ -9,7 +9,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from harness import SOURCE
+from harness import SLACK, SOURCE
 
 SCHEMA = json.loads((SOURCE / "policy" / "schema" / "request.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -29,7 +29,7 @@ def accepts(binary, tmp_path):
     """Whether the program reads a document as a request, without running anything."""
     def run(document):
         done = subprocess.run([binary, "policy", "show", "--request", "-"], input=json.dumps(document).encode(),
-                              capture_output=True, cwd=tmp_path, timeout=10, check=False)
+                              capture_output=True, cwd=tmp_path, timeout=10 * SLACK, check=False)
         assert done.returncode in (0, 125), done
         if done.returncode:
             assert done.stderr.startswith(b"toolcell: ") and done.stderr.count(b"\n") == 1, done.stderr

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from doctoring import ENOSYS, EPERM, filtered
-from harness import SOURCE, as_root
+from harness import SLACK, SOURCE, as_root
 
 SCHEMA = json.loads((SOURCE / "policy" / "schema" / "selftest.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -30,7 +30,7 @@ def selftest(cell):
 
     def run(*prefix):
         done = subprocess.run([*map(str, prefix), str(cell.binary), "doctor", "--selftest", "--json"], capture_output=True,
-                              cwd=cell.workspace, env=cell.environment(TMPDIR=str(cell.area / "temporary")), timeout=120,
+                              cwd=cell.workspace, env=cell.environment(TMPDIR=str(cell.area / "temporary")), timeout=120 * SLACK,
                               stdin=subprocess.DEVNULL, **cell.identity.popen())
         assert done.stderr == b"", done.stderr
         document = json.loads(done.stdout)
@@ -75,7 +75,7 @@ def test_what_gets_through_is_told(selftest):
 
 def test_text(cell):
     done = subprocess.run([str(cell.binary), "doctor", "--selftest"], capture_output=True, text=True, cwd=cell.workspace,
-                          env=cell.environment(), timeout=120, **cell.identity.popen())
+                          env=cell.environment(), timeout=120 * SLACK, **cell.identity.popen())
     above, below = done.stdout.split("\n\n")
     assert done.returncode == 0 and done.stderr == ""
     verdicts = [line.split(":")[0].split() for line in above.splitlines()]
@@ -86,7 +86,7 @@ def test_text(cell):
 
 def test_where_no_cell_can_be_started(cell):
     done = subprocess.run([*map(str, filtered("errno", "clone", EPERM, 0, 0x10000000)), str(cell.binary), "doctor", "--selftest"],
-                          capture_output=True, text=True, cwd=cell.workspace, env=cell.environment(), timeout=60,
+                          capture_output=True, text=True, cwd=cell.workspace, env=cell.environment(), timeout=60 * SLACK,
                           **cell.identity.popen())
     assert done.returncode == 125 and done.stdout == ""
     assert done.stderr.startswith("toolcell: self-test: ") and done.stderr.count("\n") == 1
@@ -94,7 +94,7 @@ def test_where_no_cell_can_be_started(cell):
 
 def test_without_a_directory_for_it(cell):
     done = subprocess.run([str(cell.binary), "doctor", "--selftest"], capture_output=True, text=True, cwd=cell.workspace,
-                          env=cell.environment(TMPDIR="/proc"), timeout=60, **cell.identity.popen())
+                          env=cell.environment(TMPDIR="/proc"), timeout=60 * SLACK, **cell.identity.popen())
     assert done.returncode == 125 and "make a directory in '/proc'" in done.stderr
 
 
@@ -103,7 +103,7 @@ def test_where_programs_cannot_be_executed(cell):
     place = cell.directory("temporary")
     mount = f"mount -t tmpfs -o noexec none {place}"
     done = subprocess.run(["unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh", str(cell.binary), "doctor", "--selftest"],
-                          capture_output=True, text=True, cwd=cell.workspace, env=cell.environment(TMPDIR=str(place)), timeout=60)
+                          capture_output=True, text=True, cwd=cell.workspace, env=cell.environment(TMPDIR=str(place)), timeout=60 * SLACK)
     assert done.returncode == 125 and "where programs may be executed" in done.stderr, done
 
 
@@ -111,11 +111,11 @@ def test_a_signal_ends_it_when_its_files_are_gone(cell):
     place = cell.directory("temporary")
     process = subprocess.Popen([str(cell.binary), "doctor", "--selftest"], stdout=subprocess.DEVNULL, cwd=cell.workspace,
                                env=cell.environment(TMPDIR=str(place)), **cell.identity.popen())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 10 * SLACK
     while not os.listdir(place) and process.poll() is None:
         assert time.monotonic() < deadline
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) in (0, -signal.SIGTERM)
+    assert process.wait(30 * SLACK) in (0, -signal.SIGTERM)
     assert os.listdir(place) == []
 
 

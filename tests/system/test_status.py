@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from harness import SLACK
+
 
 @pytest.fixture(params=[True, False], ids=["events", "plain"])
 def run(cell, request):
@@ -161,9 +163,9 @@ def test_version_and_help(cell):
     import json
     import subprocess
     for line in (["--version"], ["--help"], ["help", "run"], ["run", "--help"]):
-        done = subprocess.run([cell.binary, *line], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run([cell.binary, *line], capture_output=True, text=True, timeout=10 * SLACK, check=False)
         assert done.returncode == 0 and done.stdout and not done.stderr, (line, done)
-    document = json.loads(subprocess.run([cell.binary, "--version", "--json"], capture_output=True, check=True, timeout=10).stdout)
+    document = json.loads(subprocess.run([cell.binary, "--version", "--json"], capture_output=True, check=True, timeout=10 * SLACK).stdout)
     assert document["version"]
-    assert subprocess.run([cell.binary], capture_output=True, timeout=10, check=False).returncode == 125
-    assert subprocess.run([cell.binary, "no-such-verb"], capture_output=True, timeout=10, check=False).returncode == 125
+    assert subprocess.run([cell.binary], capture_output=True, timeout=10 * SLACK, check=False).returncode == 125
+    assert subprocess.run([cell.binary, "no-such-verb"], capture_output=True, timeout=10 * SLACK, check=False).returncode == 125

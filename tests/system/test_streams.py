@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from harness import SLACK
+
 EVERY_BYTE = bytes(range(256)) * 64
 BOTH = """
 import sys
@@ -35,7 +37,7 @@ def test_stdin_is_passed_through(cell):
 def test_in_the_middle_of_a_pipeline(cell):
     line = " ".join(cell.command(["tr", "a-z", "A-Z"], events=False))
     done = subprocess.run(["sh", "-c", f"printf 'abc\\n' | {line} | cat"], cwd=cell.workspace, capture_output=True,
-                          env=cell.environment(), timeout=20, **cell.identity.popen())
+                          env=cell.environment(), timeout=20 * SLACK, **cell.identity.popen())
     assert (done.stdout, done.stderr) == (b"ABC\n", b"")
 
 
@@ -60,7 +62,7 @@ def test_stdin_that_stays_open_does_not_hold_the_call(cell):
     done = cell.plain("true", stdin=read)
     os.close(write)
     os.close(read)
-    assert done.status == 0 and done.seconds < 5
+    assert done.status == 0 and done.seconds < 5 * SLACK
 
 
 def test_nothing_is_added_to_a_pipeline(cell):
@@ -88,7 +90,7 @@ def test_standard_output_to_a_file(cell):
     cell.known.add("out")
     with open(path, "wb") as file:
         process = cell.spawn(cell.command(["sh", "-c", "seq 1 1000"], events=False), stdout=file)
-        assert process.wait(20) == 0
+        assert process.wait(20 * SLACK) == 0
         process.stderr.close()
     assert path.read_bytes() == b"".join(b"%d\n" % n for n in range(1, 1001))
 
@@ -97,7 +99,7 @@ def test_standard_output_to_a_file(cell):
 def test_standard_output_that_is_full(cell):
     with open("/dev/full", "wb") as file:
         process = cell.spawn(cell.command(["echo", "x"], events=False), stdout=file)
-        assert process.wait(20) != 0, "what could not be delivered is not a success"
+        assert process.wait(20 * SLACK) != 0, "what could not be delivered is not a success"
         process.stderr.close()
 
 
