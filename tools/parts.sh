@@ -14,7 +14,7 @@ declare -A part_about=(
     [system]="system suite, as an ordinary user and, where we are root, as root too"
     [escape]="escape suite: what hostile code tries, each attempt with a control that must succeed"
     [cpython]="CPython's own tests give the same in a cell as outside (with --long: of processes, sockets and threads too)"
-    [vm]="system tests under Debian's own kernel, in a virtual machine without hardware help"
+    [vm]="tests under Debian's own kernel, as root and as a user, in virtual machines (with --long: both whole suites)"
     [clang]="build with clang, warnings as errors, and its unit tests"
     [tidy]="clang-tidy"
     [cppcheck]="cppcheck"
@@ -65,6 +65,13 @@ pytest_counts()
     done < <(grep -oE '[0-9]+ [a-z]+' <<<"$line")
     printf '%d %d %d\n' "${count[passed]:-0}" $((${count[failed]:-0} + ${count[error]:-0} + ${count[errors]:-0})) \
         "${count[skipped]:-0}" >"$logs/$1.counts"
+}
+
+# sum_counts PART RUN RUN: a part of two runs has the sum of their counts and both closing lines.
+sum_counts()
+{
+    paste -d' ' "$logs/$2.counts" "$logs/$3.counts" | awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/$1.counts"
+    printf '%s; %s\n' "$(cat "$logs/$2.closing")" "$(cat "$logs/$3.closing")" >"$logs/$1.closing"
 }
 
 # system_suite PART BINARY TEST...: run system tests against a binary.
@@ -145,11 +152,17 @@ part_cpython()
 
 part_vm()
 {
-    local status=0
+    local status=0 caller tests=()
     part_gcc
-    tests/vm/suite build-gcc/toolcell >"$logs/vm.pytest" 2>&1 || status=$?
+    [ "$TOOLCELL_LONG" != 1 ] || tests=(tests/system tests/escape)
+    TOOLCELL_VM_TIMEOUT=$((TOOLCELL_LONG == 1 ? 7200 : 1200)) \
+        tests/vm/suite build-gcc/toolcell "${tests[@]}" >"$logs/vm.pytest" 2>&1 || status=$?
     cat "$logs/vm.pytest"
-    pytest_counts vm "$logs/vm.pytest"
+    for caller in root user; do
+        sed -n "s/^$caller: //p" "$logs/vm.pytest" >"$logs/vm-$caller.pytest"
+        pytest_counts "vm-$caller" "$logs/vm-$caller.pytest"
+    done
+    sum_counts vm vm-root vm-user
     [ "$TOOLCELL_MUST_WORK" != 1 ] || ! read_skips vm || { say "skipped tests, and all must work"; status=1; }
     return "$status"
 }
@@ -196,24 +209,19 @@ sanitizer_options()
 
 part_sanitize()
 {
-    local tests=(tests/system/test_cases.py tests/system/test_tools.py) suite_seconds=1200
+    local tests=(tests/system/test_cases.py tests/system/test_tools.py) suite_seconds=1200 status=0
     # No -Dwerror: the instrumented code makes gcc see faults that the plain builds, which refuse warnings, do not have.
     CC=gcc meson_setup build-asan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dlaunch=fork
     ninja -C build-asan
     sanitizer_options
-    meson_tests sanitize build-asan -t 5
-    cp "$logs/sanitize.counts" "$logs/sanitize.unit"
-    cp "$logs/sanitize.closing" "$logs/sanitize.first"
+    meson_tests sanitize-unit build-asan -t 5
     if [ "$TOOLCELL_LONG" = 1 ]; then
         tests=(tests/system tests/escape) suite_seconds=3600
         ASAN_OPTIONS+=:detect_leaks=0 # many tests take away what the search for leaks needs, a clone or ptrace
     fi
-    system_suite sanitize build-asan/toolcell "${tests[@]}"
-    paste -d' ' "$logs/sanitize.unit" "$logs/sanitize.counts" |
-        awk '{ print $1 + $4, $2 + $5, $3 + $6 }' >"$logs/sanitize.sum"
-    mv "$logs/sanitize.sum" "$logs/sanitize.counts"
-    printf '%s; %s\n' "$(cat "$logs/sanitize.first")" "$(cat "$logs/sanitize.closing")" >"$logs/sanitize.sum"
-    mv "$logs/sanitize.sum" "$logs/sanitize.closing"
+    system_suite sanitize-system build-asan/toolcell "${tests[@]}" || status=$?
+    sum_counts sanitize sanitize-unit sanitize-system
+    return "$status"
 }
 
 # Each target starts from a copy of its corpus, so that what it finds does not change the checkout.
