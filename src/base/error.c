@@ -26,6 +26,17 @@ __attribute__((format(printf, 3, 0))) static void error_vformat(struct tc_error 
     error_trim(err->message, sizeof err->message);
 }
 
+/* Not strerror(), which asks for a translation and keeps a state: processes that share memory run this at once. */
+static void error_cause(int code, char *text, size_t size)
+{
+    const char *known = strerrordesc_np(-code);
+
+    if (known != NULL)
+        snprintf(text, size, ": %s", known);
+    else
+        snprintf(text, size, ": Unknown error %d", -code);
+}
+
 int tc_error_set(struct tc_error *err, int code, const char *format, ...)
 {
     va_list args;
@@ -37,7 +48,7 @@ int tc_error_set(struct tc_error *err, int code, const char *format, ...)
     error_vformat(err, code, format, args);
     va_end(args);
     used = strlen(err->message);
-    snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(-code));
+    error_cause(code, err->message + used, sizeof err->message - used);
     error_trim(err->message, sizeof err->message);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -118,7 +119,7 @@ struct tc_launch *tc_cell_begin(enum tc_net net)
                                  .cell = TC_CELL_EMPTY,
                                  .lease = TC_NO_FD,
                                  .ends = {{TC_NO_FD, TC_NO_FD}, {TC_NO_FD, TC_NO_FD}},
-                                 .image = TC_NO_FD};
+                                 .dumpable = -1};
     accept_children();
     if (tc_launch_guard(&guard, &launch->failure) == 0)
         begin_guarded(launch);
@@ -129,16 +130,16 @@ struct tc_launch *tc_cell_begin(enum tc_net net)
 void tc_launch_free(struct tc_launch *launch)
 {
     int *const fds[] = {&launch->ends.control[0], &launch->ends.control[1], &launch->ends.report[0],
-                        &launch->ends.report[1],  &launch->image,           &launch->lease};
+                        &launch->ends.report[1], &launch->lease};
 
     for (size_t i = 0; i < TC_COUNT(fds); i++)
         tc_cleanup_fd(fds[i]);
-    for (size_t i = 0; launch->sources != NULL && i < launch->plan->step_count; i++)
-        tc_cleanup_fd(&launch->sources[i]);
     tc_userns_reap(&launch->id_map_holder);
     if (launch->stack != NULL)
         munmap(launch->stack, STACK_SIZE);
-    free(launch->sources);
+    /* Only now: the child's change of ids may have taken it away from the memory it shared. */
+    if (launch->dumpable >= 0)
+        prctl(PR_SET_DUMPABLE, launch->dumpable == 1, 0, 0, 0);
     free(launch->received);
     free(launch->kept);
     free(launch->own);

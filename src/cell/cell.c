@@ -10,21 +10,25 @@
  * copying page tables would cost more than everything else. With -Dlaunch=fork,
  * and under sanitizers, it has a copy instead; the code is the same.
  *
- * Turns. Sharing memory means sharing errno, the heap and the stack protector,
- * so the two never run C library code at the same time:
+ * Side by side. Sharing memory means sharing errno, the heap and the streams.
+ * The child uses none of them, ever: system calls as in kernel/raw.h and
+ * kernel/file.h, text into its own stack. (What it links to is checked:
+ * tests/unit/cell/side_by_side.py.) So the two run beside each other, on two
+ * processors:
  *   1. tc_cell_begin(): the parent clones and goes on to look at the host and
- *      to compile the plan. The child does what needs no plan, with raw calls
- *      only, and waits in a raw receive. It reads nothing the parent writes.
- *   2. tc_cell_build(): the parent opens what the child will need, writes the
- *      id maps when it has the privilege, and hands over (handover.c).
- *   3. the parent waits for the report pipe with raw calls; the child runs.
- *   4. the child writes an error and exits by raw calls, or executes init. The
- *      kernel replaces the memory before it closes the pipe, so its end means
- *      that the child has left.
- * The child allocates nothing and changes nothing the parent owns, so it can be
- * killed at any point and leave the parent whole. All signals are blocked in
- * it: a handler of the parent's must never run there. In the parent they are
- * blocked while it clones and while it builds.
+ *      to compile the plan. The child makes what needs no plan and waits.
+ *   2. tc_cell_build(): the parent writes the id maps where it has the
+ *      privilege, and says go. The child builds the tree while the parent opens
+ *      sources, which follow one by one (handover.c), and what the supervisor
+ *      needs.
+ *   3. tc_cell_await_init(): the child has written an error and exited, or has
+ *      executed init. The kernel replaces the memory before it closes the
+ *      report pipe, so its end means that the child has left.
+ *   4. tc_cell_await_ready(): init has started and has said so.
+ * The child reads what was set before the clone or before the go, and changes
+ * nothing but its own stack and the arrays that are marked as its own. So it can
+ * be killed at any point and leave the parent whole. All signals are blocked in
+ * it: a handler of the parent's must never run there.
  *
  * A parent that ends in between, however it does, takes the child along: by the
  * death signal, and by the end of the control socket, whose other end the child
@@ -45,13 +49,13 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
 #include "cell/reply.h"
 #include "init/image.h"
 #include "kernel/memfd.h"
-#include "kernel/raw.h"
 #include "kernel/socket.h"
 
 #define LAUNCH_TIMEOUT_S 30 /* a mount that hangs must not hang the call */
@@ -60,19 +64,17 @@ static int allocate(struct tc_launch *launch, struct tc_error *err)
 {
     size_t count = launch->plan->step_count;
 
-    launch->sources = calloc(count + 1, sizeof *launch->sources);
     launch->received = calloc(count + 1, sizeof *launch->received);
     launch->kept = calloc(count + 1, sizeof *launch->kept);
     launch->own = calloc(count + 2, sizeof *launch->own);
-    if (launch->sources == NULL || launch->received == NULL || launch->kept == NULL || launch->own == NULL) {
-        free(tc_take_ptr(launch->sources)); /* its items are not set yet */
+    if (launch->received == NULL || launch->kept == NULL || launch->own == NULL)
         return tc_error_set(err, -ENOMEM, "prepare the launch");
-    }
     for (size_t i = 0; i < count; i++)
-        launch->sources[i] = launch->received[i] = launch->kept[i] = TC_NO_FD;
+        launch->received[i] = launch->kept[i] = TC_NO_FD;
     return 0;
 }
 
+/* Everything the child needs before its first step. */
 static int prepare(struct tc_launch *launch, struct tc_error *err)
 {
     int r = allocate(launch, err);
@@ -81,132 +83,130 @@ static int prepare(struct tc_launch *launch, struct tc_error *err)
         r = tc_identity_choose(launch, err);
     if (r < 0)
         return tc_error_stage(err, "identity");
-    launch->image = tc_memfd_sealed("init", tc_init_image, tc_init_image_size, true);
-    if (launch->image < 0) {
-        tc_error_set(err, launch->image, "prepare the image of init");
-        return tc_error_stage(err, "init");
+    if (launch->failure.code == 0 && launch->cell.pid < 0)
+        tc_launch_spawn(launch, &launch->failure);
+    if (launch->failure.code < 0) {
+        *err = launch->failure;
+        return err->code;
     }
-    if (launch->privileged && tc_source_prepare_all(launch, err) < 0)
-        return tc_error_stage(err, "mounts");
+    if (launch->privileged && tc_identity_map_child(launch, launch->cell.pid, err) < 0)
+        return tc_error_stage(err, "identity");
     return 0;
 }
 
-/*
- * Wait for the child's report, with raw calls only: it runs beside us.
- * Returns bytes read (0: init was executed, or the child was killed) or -errno.
- */
-static long await_report(int fd, struct tc_error *ret)
+/* Init is needed last. */
+static int give_image(struct tc_handover *handover, struct tc_error *err)
 {
-    struct timespec timeout = {.tv_sec = LAUNCH_TIMEOUT_S};
-    struct pollfd watched = {.fd = fd, .events = POLLIN};
-    long r = tc_raw5(__NR_ppoll, &watched, 1, &timeout, 0, 8);
+    int image = tc_memfd_sealed("init", tc_init_image, tc_init_image_size, true);
+    int r = image < 0 ? image : tc_handover_give(handover, TC_HANDOVER_IMAGE, image);
 
     if (r == 0)
-        return -ETIMEDOUT;
-    if (r < 0)
-        return r;
-    return tc_raw3(__NR_read, fd, ret, sizeof *ret);
+        r = tc_handover_end(handover);
+    return r < 0 ? tc_error_set(err, r, "prepare the image of init") : 0;
 }
 
-/* The child has copies of its own. Raw: it runs. */
-static void close_handed_over(struct tc_launch *launch)
+static int hand_over(struct tc_launch *launch, struct tc_error *err)
 {
-    for (size_t i = 0; i < launch->plan->step_count; i++) {
-        if (launch->sources[i] >= 0)
-            tc_raw1(__NR_close, launch->sources[i]);
-        launch->sources[i] = TC_NO_FD;
-    }
-    tc_raw1(__NR_close, launch->image);
-    launch->image = TC_NO_FD;
-}
+    __attribute__((cleanup(tc_handover_drop))) struct tc_handover handover;
+    int r = tc_handover_begin(&handover, launch);
 
-static int await_execution(struct tc_launch *launch, struct tc_error *err)
-{
-    struct tc_error report = {0};
-    int sent = tc_handover_send(launch);
-    bool gone = sent == -EPIPE || sent == -ECONNRESET; /* its report tells why */
-    long r;
-
-    if (sent < 0 && !gone) {
-        tc_error_set(err, sent, "hand the plan to the child");
+    if (r < 0) {
+        tc_error_set(err, r, "start the child");
         return tc_error_stage(err, "namespaces");
     }
-    close_handed_over(launch);
-    r = await_report(launch->ends.report[0], &report);
-    if (r == 0 && !gone)
-        return 0;
-    if (r == (long)sizeof report) {
-        *err = report;
-        return report.code;
-    }
-    tc_error_set(err, r < 0 ? (int)r : gone ? sent : -EPROTO, "wait for the child");
-    return tc_error_stage(err, "namespaces");
+    if (launch->privileged && tc_source_prepare_all(launch, &handover, err) < 0)
+        return tc_error_stage(err, "mounts");
+    return give_image(&handover, err) < 0 ? tc_error_stage(err, "init") : 0;
 }
 
 static int build(struct tc_launch *launch, struct tc_error *err)
 {
-    int r = prepare(launch, err);
-
-    if (r == 0 && launch->failure.code == 0 && launch->cell.pid < 0)
-        tc_launch_spawn(launch, &launch->failure);
-    if (r == 0 && launch->failure.code < 0) {
-        *err = launch->failure;
-        r = err->code;
-    }
-    if (r == 0 && launch->privileged && tc_identity_map_child(launch, launch->cell.pid, err) < 0)
-        r = tc_error_stage(err, "identity");
-    return r < 0 ? r : await_execution(launch, err);
-}
-
-static int build_guarded(struct tc_launch *launch, struct tc_error *err)
-{
     struct tc_launch_guard guard;
-    int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
-    int r;
+    int r = tc_launch_guard(&guard, err);
 
-    /* Where the program's file may not be read, its process may not write its own id maps: /proc/self is root's. */
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    r = tc_launch_guard(&guard, err);
     if (r == 0)
-        r = build(launch, err);
-    if (r < 0)
-        tc_cell_release(&launch->cell);
-    /* Only now has the child left this memory for certain. Its change of ids may have made it non-dumpable. */
-    prctl(PR_SET_DUMPABLE, dumpable == 1, 0, 0, 0);
+        r = prepare(launch, err);
+    if (r == 0)
+        r = hand_over(launch, err);
     if (r < 0)
         tc_hint_add(launch, err);
     tc_launch_unguard(&guard);
     return r;
 }
 
-int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err)
+int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_error *err)
 {
     struct tc_error local = {0};
-    int r;
 
-    *ret = TC_CELL_EMPTY;
     if (err == NULL)
         err = &local;
     if (launch == NULL || launch->net != plan->net) {
-        tc_cell_abandon(launch);
         tc_error_set(err, launch == NULL ? -ENOMEM : -EINVAL, "prepare the launch");
         return tc_error_stage(err, "init");
     }
     launch->plan = plan;
-    r = build_guarded(launch, err);
-    if (r == 0) {
-        *ret = launch->cell;
-        ret->control = tc_take_fd(&launch->ends.control[0]);
-        ret->lease = tc_take_fd(&launch->lease);
-        ret->host_uid = launch->host_uid;
-        ret->host_gid = launch->host_gid;
-        r = tc_twin_receive(ret, plan, err);
-        if (r < 0) {
-            tc_cell_release(ret);
-            tc_error_stage(err, "mediation");
-        }
+    /* Where the program's file may not be read, its process may not write its own id maps: /proc/self is root's. */
+    launch->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    return build(launch, err);
+}
+
+/* Returns bytes read (0: init was executed, or the child was killed) or -errno. */
+static ssize_t await_report(int fd, struct tc_error *ret)
+{
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    int r;
+
+    do
+        r = poll(&watched, 1, LAUNCH_TIMEOUT_S * 1000);
+    while (r < 0 && errno == EINTR);
+    if (r > 0)
+        return read(fd, ret, sizeof *ret);
+    return r < 0 ? -errno : -ETIMEDOUT;
+}
+
+static int await_execution(const struct tc_launch *launch, struct tc_error *err)
+{
+    struct tc_error report = {0};
+    ssize_t r = await_report(launch->ends.report[0], &report);
+
+    if (r == 0)
+        return 0;
+    if (r == (ssize_t)sizeof report) {
+        *err = report;
+    } else {
+        tc_error_set(err, r < 0 ? (int)r : -EPROTO, "wait for the child");
+        tc_error_stage(err, "namespaces");
     }
+    tc_hint_add(launch, err);
+    return err->code;
+}
+
+int tc_cell_await_init(struct tc_launch *launch, struct tc_cell *ret, struct tc_error *err)
+{
+    const struct tc_plan *plan = launch->plan;
+    struct tc_error local = {0};
+    int r;
+
+    if (err == NULL)
+        err = &local;
+    *ret = TC_CELL_EMPTY;
+    r = await_execution(launch, err);
+    if (r < 0) {
+        tc_cell_abandon(launch);
+        return r;
+    }
+    *ret = launch->cell;
+    ret->control = tc_take_fd(&launch->ends.control[0]);
+    ret->lease = tc_take_fd(&launch->lease);
+    ret->host_uid = launch->host_uid;
+    ret->host_gid = launch->host_gid;
     tc_launch_free(launch);
+    r = tc_twin_receive(ret, plan, err);
+    if (r < 0) {
+        tc_cell_release(ret);
+        tc_error_stage(err, "mediation");
+    }
     return r;
 }
 
@@ -275,7 +275,14 @@ int tc_cell_await_ready(struct tc_cell *cell, struct tc_error *err)
 
 int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err)
 {
-    int r = tc_cell_build(tc_cell_begin(plan->net), plan, ret, err);
+    struct tc_launch *launch = tc_cell_begin(plan->net);
+    int r = tc_cell_build(launch, plan, err);
 
+    *ret = TC_CELL_EMPTY;
+    if (r < 0) {
+        tc_cell_abandon(launch);
+        return r;
+    }
+    r = tc_cell_await_init(launch, ret, err);
     return r < 0 ? r : tc_cell_await_ready(ret, err);
 }

@@ -43,35 +43,45 @@ struct tc_launch;
 /**
  * Begin a launch before its plan is known, so that the kernel makes the
  * namespaces while the plan is made. Must be called from a single-threaded
- * process whose descriptors 0 to 2 are open. Until the launch is built or
- * abandoned the caller shares its memory with a child that makes raw system
- * calls only; if the caller dies, so does the child. An ignored SIGCHLD is set
+ * process whose descriptors 0 to 2 are open. Until the launch is awaited or
+ * abandoned the caller shares its memory with a child that uses nothing of the
+ * C library; if the caller dies, so does the child. An ignored SIGCHLD is set
  * to its default, and stays so: the status and times of a cell could not be had
  * otherwise.
  *
  * @param net  what the plan will say of the network
- * @return a new launch, for tc_cell_build() or tc_cell_abandon(). What fails is told by tc_cell_build(); NULL (out of
+ * @return a new launch, for the three functions that follow. What fails is told by tc_cell_build(); NULL (out of
  *         memory) may be passed on to it
  */
 struct tc_launch *tc_cell_begin(enum tc_net net);
 
-/** End a launch that will not be built: kill its process, reap it, and free everything. NULL is no launch. */
+/** End a launch: kill its process, reap it, and free everything. NULL is no launch. */
 void tc_cell_abandon(struct tc_launch *launch);
 
 /**
- * Build the cell a plan describes and execute its init. On failure nothing is
- * left behind. Signals are blocked meanwhile (some milliseconds; 30 s at most
- * where a mount hangs).
+ * Have the cell built that a plan describes. Returns while that goes on. Does
+ * not wait for anybody but the file systems of the plan's sources; signals are
+ * blocked meanwhile.
  *
- * @param launch  from tc_cell_begin(); taken in any case
- * @param plan    borrowed for the call
+ * @param launch  borrowed; after a failure there is nothing to be done but tc_cell_abandon()
+ * @param plan    borrowed until the launch ends
+ * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "init"), err->hint the remedy;
+ *         -EINVAL: the launch was begun for another kind of network
+ */
+int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_error *err);
+
+/**
+ * Wait until the cell is built and its init is executed. Blocks for some
+ * milliseconds; 30 s at most where a mount hangs. On failure nothing is left
+ * behind.
+ *
+ * @param launch  taken in any case
  * @param ret     the cell, to be released with tc_cell_release(). Nothing may be asked of it before
  *                tc_cell_await_ready()
  * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "network", "landlock",
- *         "seccomp", "mediation", "init"), err->hint the remedy; -EINVAL: the launch was begun for another kind of
- * network
+ *         "seccomp", "mediation", "init"), err->hint the remedy
  */
-int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err);
+int tc_cell_await_init(struct tc_launch *launch, struct tc_cell *ret, struct tc_error *err);
 
 /**
  * Wait until init has said READY: sealed, without capabilities, running
@@ -80,7 +90,8 @@ int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct t
  */
 int tc_cell_await_ready(struct tc_cell *cell, struct tc_error *err);
 
-/** Begin, build and await a cell, where there is nothing to be done in between. As those three. */
+/** Begin, build and await a cell, where there is nothing to be done in between. As those four; on failure nothing is
+ * left. */
 int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err);
 
 /**

@@ -19,15 +19,14 @@
 #include "kernel/seccomp.h"
 
 /*
- * The child's side of a launch: two tables of stages, run top to bottom, with
- * the handover in between. Each stage says what it should and mustn't do. The
- * child shares the parent's memory: no allocation, no stream, nothing written
- * to the shared structure, and every way out is an error report or the
- * execution of init. The first table runs beside the parent and makes raw calls
- * only; what fails there is told when the parent listens.
+ * The child's side of a launch: two tables of stages, run top to bottom, before
+ * and after the plan is there. Each stage says what it should and mustn't do.
+ * The child shares the parent's memory while the parent runs: no allocation, no
+ * stream, no errno, nothing written to the shared structure, and every way out
+ * is an error report or the execution of init.
  */
 
-/* Raw, as everything before the handover. Above init's control descriptor, which is in use then and does not get in
+/* Above init's control descriptor, which is in use then and does not get in
  * the way of what comes later. */
 static int move_up(int fd)
 {
@@ -115,11 +114,12 @@ static int forbid_namespaces(struct tc_child *child, struct tc_error *err)
  */
 static int set_names(struct tc_child *child, struct tc_error *err)
 {
-    if (sethostname(child->plan->hostname, strlen(child->plan->hostname)) < 0)
-        return tc_error_set(err, -errno, "set the host name");
-    if (setdomainname("(none)", strlen("(none)")) < 0)
-        return tc_error_set(err, -errno, "set the domain name");
-    return 0;
+    int r = (int)tc_raw2(__NR_sethostname, child->plan->hostname, strlen(child->plan->hostname));
+
+    if (r < 0)
+        return tc_error_set(err, r, "set the host name");
+    r = (int)tc_raw2(__NR_setdomainname, "(none)", strlen("(none)"));
+    return r < 0 ? tc_error_set(err, r, "set the domain name") : 0;
 }
 
 /*
@@ -128,9 +128,11 @@ static int set_names(struct tc_child *child, struct tc_error *err)
  */
 static int isolate_groups(struct tc_child *child, struct tc_error *err)
 {
+    int r = (int)tc_raw1(__NR_unshare, CLONE_NEWCGROUP);
+
     (void)child;
-    if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL)
-        return tc_error_set(err, -errno, "enter a cgroup namespace");
+    if (r < 0 && r != -EINVAL)
+        return tc_error_set(err, r, "enter a cgroup namespace");
     return 0;
 }
 
@@ -156,8 +158,15 @@ static int drop_capabilities(struct tc_child *child, struct tc_error *err)
  */
 static int keep_image(struct tc_child *child, struct tc_error *err)
 {
-    int moved = move_up(child->image);
+    int moved;
 
+    while (child->image < 0 && !child->all_received) {
+        int r = tc_handover_receive(child);
+
+        if (r < 0)
+            return tc_error_set(err, r, "receive the image of init");
+    }
+    moved = move_up(child->image);
     child->image = moved;
     return moved < 0 ? tc_error_set(err, moved, "hold the image of init") : 0;
 }
@@ -168,12 +177,14 @@ static int keep_image(struct tc_child *child, struct tc_error *err)
  */
 static int close_descriptors(struct tc_child *child, struct tc_error *err)
 {
-    if (dup3(child->control, TC_INIT_CONTROL_FD, 0) < 0)
-        return tc_error_set(err, -errno, "place the control socket");
-    if (close_range(0, TC_INIT_CONTROL_FD - 1, 0) < 0 ||
-        close_range(TC_INIT_CONTROL_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-        return tc_error_set(err, -errno, "close descriptors");
-    return 0;
+    int r = (int)tc_raw3(__NR_dup3, child->control, TC_INIT_CONTROL_FD, 0);
+
+    if (r < 0)
+        return tc_error_set(err, r, "place the control socket");
+    r = (int)tc_raw3(__NR_close_range, 0, TC_INIT_CONTROL_FD - 1, 0);
+    if (r == 0)
+        r = (int)tc_raw3(__NR_close_range, TC_INIT_CONTROL_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    return r < 0 ? tc_error_set(err, r, "close descriptors") : 0;
 }
 
 /*
@@ -184,16 +195,16 @@ static int close_descriptors(struct tc_child *child, struct tc_error *err)
 static int forbid_cores(struct tc_child *child, struct tc_error *err)
 {
     struct rlimit limit = {0};
+    int r = (int)tc_raw4(__NR_prlimit64, 0, RLIMIT_CORE, 0, &limit);
 
     (void)child;
-    if (getrlimit(RLIMIT_CORE, &limit) < 0)
-        return tc_error_set(err, -errno, "read the limit of core files");
+    if (r < 0)
+        return tc_error_set(err, r, "read the limit of core files");
     if (limit.rlim_max > 1) /* a caller's hard limit of 0 cannot be raised */
         limit.rlim_max = 1;
     limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_CORE, &limit) < 0)
-        return tc_error_set(err, -errno, "forbid core files");
-    return 0;
+    r = (int)tc_raw4(__NR_prlimit64, 0, RLIMIT_CORE, &limit, 0);
+    return r < 0 ? tc_error_set(err, r, "forbid core files") : 0;
 }
 
 /*
@@ -217,15 +228,14 @@ static int execute_init(struct tc_child *child, struct tc_error *err)
     char *argv[] = {name, NULL};
     char *envp[] = {NULL};
 
-    execveat(child->image, "", argv, envp, AT_EMPTY_PATH);
-    return tc_error_set(err, -errno, "execute init");
+    return tc_error_set(err, (int)tc_raw5(__NR_execveat, child->image, "", argv, envp, AT_EMPTY_PATH), "execute init");
 }
 
 /* Beside the parent, before the plan is there. */
 static const struct {
     const char *name; /* for err->stage */
     const char *what;
-    int (*run)(struct tc_child *child); /* 0 or -errno; raw calls only */
+    int (*run)(struct tc_child *child); /* 0 or -errno */
 } early_stages[] = {
     {"namespaces", "set the death signal", begin},
     {"namespaces", "hold descriptors for the launch", hold_descriptors},
@@ -239,7 +249,6 @@ static const struct {
     int (*run)(struct tc_child *child, struct tc_error *err);
 } stages[] = {
     // clang-format off
-    {"init", keep_image},
     {"identity", tc_identity_enter},
     {"landlock", tc_rules_begin},
     {"mounts", tc_tree_begin},
@@ -252,6 +261,7 @@ static const struct {
     {"namespaces", isolate_groups},
     {"landlock", tc_rules_enter},
     {"identity", drop_capabilities},
+    {"init", keep_image},
     {"init", close_descriptors},
     {"init", forbid_cores},
     {"seccomp", load_filter},
@@ -299,7 +309,6 @@ int tc_child_main(void *argument)
 
     if (r == -ECANCELED)
         return 1;
-    /* From here on the parent waits, and the C library is this process's. */
     child.plan = launch->plan;
     if (early < 0) {
         tc_error_set(&err, early, "%s", early_stages[stage].what);
@@ -310,7 +319,7 @@ int tc_child_main(void *argument)
     } else {
         run_stages(&child, &err);
     }
-    /* From here on the parent runs too. One write, smaller than PIPE_BUF, so it arrives whole. */
+    /* One write, smaller than PIPE_BUF, so it arrives whole. */
     tc_raw3(__NR_write, child.report, &err, sizeof err);
     return 1;
 }

@@ -8,53 +8,53 @@
 #include "kernel/socket.h"
 
 /*
- * The word from the parent that the plan is there, over what will be init's
- * control socket. It carries what the parent opened for the child: the child's
- * table of descriptors was copied before. Not shared with CLONE_FILES, since a
+ * What the parent opens for the child, over what will be init's control
+ * socket; the first packet says that the plan is there. The child's table of
+ * descriptors was copied before. It is not shared with CLONE_FILES, since a
  * child that held the parent's end of the socket as well could not see it die.
  */
 
-#define IMAGE (-1) /* in place of a step */
-
-struct packet {
-    uint32_t last; /* 0: another packet follows */
-    uint32_t count;
-    int32_t steps[TC_SOCKET_MAX_FDS]; /* what each descriptor is for: the source of a step, or IMAGE */
-};
-
-static int send_packet(const struct tc_launch *launch, struct packet *packet, const int *fds)
+void tc_handover_drop(struct tc_handover *handover)
 {
-    int r = tc_socket_send(launch->ends.control[0], packet, sizeof *packet, fds, packet->count);
-
-    packet->count = 0;
-    return r;
+    for (uint32_t i = 0; i < handover->packet.count; i++)
+        tc_cleanup_fd(&handover->fds[i]);
+    handover->packet.count = 0;
 }
 
-/* Libc's sendmsg() touches no memory after success, so that the child may run already when the last one returns. */
-int tc_handover_send(const struct tc_launch *launch)
+/* A child that has failed reads no more. Its report says why, so that this is no failure of its own. */
+static int flush(struct tc_handover *handover)
 {
-    struct packet packet = {.count = 1, .steps = {IMAGE}};
-    int fds[TC_SOCKET_MAX_FDS] = {launch->image};
-    int r = 0;
+    int r = tc_socket_send(handover->socket, &handover->packet, sizeof handover->packet, handover->fds,
+                           handover->packet.count);
 
-    for (size_t i = 0; r == 0 && i < launch->plan->step_count; i++) {
-        if (launch->sources[i] < 0)
-            continue;
-        if (packet.count == TC_SOCKET_MAX_FDS)
-            r = send_packet(launch, &packet, fds);
-        fds[packet.count] = launch->sources[i];
-        packet.steps[packet.count++] = (int32_t)i;
-    }
-    packet.last = 1;
-    return r < 0 ? r : send_packet(launch, &packet, fds);
+    tc_handover_drop(handover);
+    return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }
 
-/* One packet with its descriptors. Raw: the parent runs. */
-static int receive(int socket, struct packet *packet, int fds[TC_SOCKET_MAX_FDS])
+int tc_handover_begin(struct tc_handover *handover, const struct tc_launch *launch)
+{
+    *handover = (struct tc_handover){.socket = launch->ends.control[0]};
+    return flush(handover);
+}
+
+int tc_handover_give(struct tc_handover *handover, int step, int fd)
+{
+    handover->fds[handover->packet.count] = fd;
+    handover->packet.steps[handover->packet.count++] = step;
+    return handover->packet.count < TC_HANDOVER_FDS ? 0 : flush(handover);
+}
+
+int tc_handover_end(struct tc_handover *handover)
+{
+    handover->packet.last = 1;
+    return flush(handover);
+}
+
+static int receive(int socket, struct tc_handover_packet *packet, int fds[TC_HANDOVER_FDS])
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(TC_SOCKET_MAX_FDS * sizeof(int))];
+        char bytes[CMSG_SPACE(TC_HANDOVER_FDS * sizeof(int))];
     } control = {0};
     struct iovec data = {.iov_base = packet, .iov_len = sizeof *packet};
     struct msghdr message = {
@@ -64,12 +64,12 @@ static int receive(int socket, struct packet *packet, int fds[TC_SOCKET_MAX_FDS]
     do
         length = tc_raw3(__NR_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
     while (length == -EINTR);
-    if (length < 0)
-        return (int)length;
-    if (length == 0)
-        return -ECANCELED;
-    if (length != (long)sizeof *packet || packet->count > TC_SOCKET_MAX_FDS)
+    if (length <= 0)
+        return length < 0 ? (int)length : -ECANCELED;
+    if (length != (long)sizeof *packet || packet->count > TC_HANDOVER_FDS)
         return -EPROTO;
+    if (packet->count == 0)
+        return 0;
     if ((message.msg_flags & MSG_CTRUNC) != 0 || control.align.cmsg_len != CMSG_LEN(packet->count * sizeof(int)))
         return -EMFILE;
     for (uint32_t i = 0; i < packet->count; i++)
@@ -79,20 +79,18 @@ static int receive(int socket, struct packet *packet, int fds[TC_SOCKET_MAX_FDS]
 
 int tc_handover_receive(struct tc_child *child)
 {
-    struct packet packet = {0};
+    struct tc_handover_packet packet;
+    int fds[TC_HANDOVER_FDS];
+    int r = receive(child->control, &packet, fds);
 
-    while (!packet.last) {
-        int fds[TC_SOCKET_MAX_FDS];
-        int r = receive(child->control, &packet, fds);
-
-        if (r < 0)
-            return r;
-        for (uint32_t i = 0; i < packet.count; i++) {
-            if (packet.steps[i] == IMAGE)
-                child->image = fds[i];
-            else
-                child->launch->received[packet.steps[i]] = fds[i];
-        }
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < packet.count; i++) {
+        if (packet.steps[i] == TC_HANDOVER_IMAGE)
+            child->image = fds[i];
+        else
+            child->launch->received[packet.steps[i]] = fds[i];
     }
+    child->all_received = packet.last != 0;
     return 0;
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <grp.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
-#include "kernel/caps.h"
 #include "kernel/uidlease.h"
 #include "kernel/userns.h"
 
@@ -79,54 +74,5 @@ int tc_identity_map_child(const struct tc_launch *launch, pid_t pid, struct tc_e
 
     if (r < 0)
         return tc_error_set(err, r, "map the cell's user to host id %u:%u", launch->host_uid, launch->host_gid);
-    return 0;
-}
-
-static int map_self(const struct tc_launch *launch, struct tc_error *err)
-{
-    struct tc_id_range uid = {TC_CELL_UID, launch->host_uid, 1};
-    struct tc_id_range gid = {TC_CELL_GID, launch->host_gid, 1};
-    int r = tc_userns_map(0, &uid, 1, &gid, 1);
-
-    return r < 0 ? tc_error_set(err, r, "map the calling user into the cell") : 0;
-}
-
-/* Raw calls: the C library's would try to change all threads of the process whose memory this is. */
-static int switch_ids(struct tc_error *err)
-{
-    int r = tc_caps_keep();
-
-    if (r < 0)
-        return tc_error_set(err, r, "keep capabilities across the change of ids");
-    if (syscall(SYS_setgroups, 0, NULL) < 0)
-        return tc_error_set(err, -errno, "drop supplementary groups");
-    if (syscall(SYS_setresgid, TC_CELL_GID, TC_CELL_GID, TC_CELL_GID) < 0)
-        return tc_error_set(err, -errno, "become gid %d of the cell", TC_CELL_GID);
-    if (syscall(SYS_setresuid, TC_CELL_UID, TC_CELL_UID, TC_CELL_UID) < 0)
-        return tc_error_set(err, -errno, "become uid %d of the cell", TC_CELL_UID);
-    return 0;
-}
-
-/*
- * Should: end as uid and gid 1000 of the new user namespace, in all of real, effective, saved and file system id, with
- * the capabilities of that namespace; have the death signal set after the change, which clears it (commit_creds()).
- * Mustn't: keep a host id, or a supplementary group where dropping is allowed (without privilege it is not).
- */
-int tc_identity_enter(struct tc_child *child, struct tc_error *err)
-{
-    const struct tc_launch *launch = child->launch;
-    uid_t real, effective, saved;
-    int r;
-
-    /* Root's maps were written by the parent before the handover. */
-    r = launch->privileged ? switch_ids(err) : map_self(launch, err);
-    if (r < 0)
-        return r;
-    if (getresuid(&real, &effective, &saved) < 0)
-        return tc_error_set(err, -errno, "read back the ids");
-    if (real != TC_CELL_UID || effective != TC_CELL_UID || saved != TC_CELL_UID)
-        return tc_error_plain(err, -EPERM, "the change of ids left uids %u %u %u", real, effective, saved);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-        return tc_error_set(err, -errno, "set the death signal");
     return 0;
 }

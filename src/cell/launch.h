@@ -26,23 +26,22 @@ struct tc_launch_ends {
 /* The parent's. The child changes nothing in it but what is marked as its own; before the handover it reads only what
  * tc_cell_begin() has set. Descriptor numbers mean the parent's table unless they are the child's own. */
 struct tc_launch {
-    enum tc_net net;         /* set by tc_cell_begin(), as the next six */
+    enum tc_net net;         /* set by tc_cell_begin(), as the next seven */
     struct tc_error failure; /* why there is no child; code 0: there is one, or with -Dlaunch=fork will be */
     struct tc_cell cell;     /* pid and pidfd while it lives */
+    int dumpable;            /* what to set it back to, or -1 */
     void *stack;             /* of the child, NULL where it has a memory of its own */
     struct tc_launch_ends ends;
     struct tc_launch_ends inherited; /* the same numbers as of the clone, for the child: the parent closes its own */
     struct tc_netif_request loopback;
-    const struct tc_plan *plan;
-    bool privileged; /* started by root: ids by lease or fixed, mounts prepared by the parent */
-    uid_t host_uid;  /* what the cell's one user is outside */
+    const struct tc_plan *plan; /* set before the handover begins, as the rest */
+    bool privileged;            /* started by root: ids by lease or fixed, mounts prepared by the parent */
+    uid_t host_uid;             /* what the cell's one user is outside */
     gid_t host_gid;
     uint32_t foreign; /* first of the host ids that stand for everybody else in id-mapped mounts */
     int lease;
     struct tc_userns_holder id_map_holder;
-    int image;     /* memfd of init */
-    int *sources;  /* per step: detached mount prepared by the parent, or TC_NO_FD */
-    int *received; /* the child's own: per step, its copy of that */
+    int *received; /* the child's own: per step, the mount that the parent has prepared, or TC_NO_FD */
     int *kept;     /* the child's own: per step, a mount that turns read-only at the end, or behind the twin */
     dev_t *own;    /* the child's own: devices of the file systems it made itself; room for step_count + 2 */
 };
@@ -61,10 +60,11 @@ struct tc_child {
     const struct tc_launch *launch;
     const struct tc_plan *plan;
     int control, report, image;
-    int ruleset; /* Landlock, or TC_NO_FD when the plan does without */
-    int root;    /* the private tree */
-    int scratch; /* the scratch file system, attached below the private root, or TC_NO_FD */
-    int parent;  /* directory of the last target that something was made at; parent_path says which */
+    bool all_received; /* no further packet of the handover comes */
+    int ruleset;       /* Landlock, or TC_NO_FD when the plan does without */
+    int root;          /* the private tree */
+    int scratch;       /* the scratch file system, attached below the private root, or TC_NO_FD */
+    int parent;        /* directory of the last target that something was made at; parent_path says which */
     const char *parent_path;
     size_t parent_length;
     int proc; /* a procfs for settings of the namespaces, or TC_NO_FD */
@@ -83,11 +83,34 @@ void tc_launch_unguard(const struct tc_launch_guard *guard);
 
 /* handover.c */
 
-/** Parent: let the child go on, with the image of init and the prepared sources. 0 or -errno. Afterwards only raw calls
- *  are allowed until the child has left. */
-int tc_handover_send(const struct tc_launch *launch);
-/** Child: wait for that; sets child->image and launch->received. Raw calls only. 0, -ECANCELED when the parent has
- * gone, -EMFILE when a limit leaves no room, or another -errno. */
+#define TC_HANDOVER_FDS 4      /* in a packet: few, so that the child need not wait for many */
+#define TC_HANDOVER_IMAGE (-1) /* in place of a step: init */
+
+struct tc_handover_packet {
+    uint32_t last; /* 0: another packet follows */
+    uint32_t count;
+    int32_t steps[TC_HANDOVER_FDS]; /* what each descriptor is for: the source of a step, or TC_HANDOVER_IMAGE */
+};
+
+/* The parent's side. */
+struct tc_handover {
+    int socket; /* borrowed */
+    struct tc_handover_packet packet;
+    int fds[TC_HANDOVER_FDS];
+};
+
+/** Parent: let the child go on; descriptors follow. Each of these returns 0 or -errno. A child that is gone is no
+ * error. */
+int tc_handover_begin(struct tc_handover *handover, const struct tc_launch *launch);
+/** Give the source of a step, or the image of init; takes fd. */
+int tc_handover_give(struct tc_handover *handover, int step, int fd);
+/** Nothing follows. */
+int tc_handover_end(struct tc_handover *handover);
+/** Close what waits to be sent. */
+void tc_handover_drop(struct tc_handover *handover);
+
+/** Child: wait for one packet. 0, -ECANCELED when the parent has gone, -EMFILE when a limit leaves no room, or another
+ *  -errno. */
 int tc_handover_receive(struct tc_child *child);
 
 /* identity.c */
@@ -96,16 +119,19 @@ int tc_handover_receive(struct tc_child *child);
 int tc_identity_choose(struct tc_launch *launch, struct tc_error *err);
 /** Parent, privileged: write the child's id maps. */
 int tc_identity_map_child(const struct tc_launch *launch, pid_t pid, struct tc_error *err);
+
+/* enter.c */
+
 /** Stage: become uid and gid 1000 of the new user namespace. */
 int tc_identity_enter(struct tc_child *child, struct tc_error *err);
 
 /* source.c */
 
-/** Parent, privileged: open, check and copy every bind source while the rights of root are still there. */
-int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err);
+/** Parent, privileged: open, check and copy every bind source with the rights of root, and give it to the child. */
+int tc_source_prepare_all(struct tc_launch *launch, struct tc_handover *handover, struct tc_error *err);
 /** A detached copy of a step's source with all its attributes: the prepared one, or made now. Returns a new descriptor,
  *  or the prepared one: the child never closes either, execve does. */
-int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err);
+int tc_source_open(struct tc_child *child, size_t step, struct tc_error *err);
 /** A COPY step's source, opened for reading and verified like the others. Returns a new descriptor. */
 int tc_source_read(const struct tc_step *step, struct tc_error *err);
 /** MOUNT_ATTR_* for a step's flags. */

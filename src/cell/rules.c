@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "cell/launch.h"
 #include "kernel/landlock.h"
+#include "kernel/raw.h"
 
 /* Devices can be made nowhere, so no rule grants MAKE_CHAR or MAKE_BLOCK. REFER comes with writing: without it a
  * rename across directories fails with EXDEV. */
@@ -63,8 +64,9 @@ int tc_rules_enter(struct tc_child *child, struct tc_error *err)
 {
     int r;
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return tc_error_set(err, -errno, "set no_new_privs");
+    r = (int)tc_raw5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (r < 0)
+        return tc_error_set(err, r, "set no_new_privs");
     if (child->ruleset < 0)
         return 0;
     r = tc_landlock_restrict(child->ruleset);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
+#include "kernel/file.h"
 #include "kernel/mount.h"
 #include "kernel/openat2.h"
 #include "kernel/userns.h"
@@ -14,8 +15,8 @@
  * link, compared with what the facts saw, and from then on used by descriptor:
  * whoever swaps the path in between gets an error or gets nothing.
  *
- * When root starts the cell, all of this happens in the parent, before the
- * handover: the child has given root's rights away, and only a process with
+ * When root starts the cell, all of this happens in the parent, beside the
+ * child: that has given root's rights away, and only a process with
  * privilege over the file system may id-map a mount. The detached mounts go to
  * the child with the handover.
  */
@@ -25,13 +26,15 @@ static int find(const struct tc_step *step, unsigned flags, struct tc_error *err
 {
     tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, flags, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     struct stat what;
+    int r;
 
     if (fd == -ELOOP || fd == -ENOENT || fd == -ENOTDIR)
         return tc_error_plain(err, fd, "'%s' changed during start", step->source);
     if (fd < 0)
         return tc_error_set(err, fd, "open '%s'", step->source);
-    if (fstat(fd, &what) < 0)
-        return tc_error_set(err, -errno, "stat '%s'", step->source);
+    r = tc_file_status(fd, &what);
+    if (r < 0)
+        return tc_error_set(err, r, "stat '%s'", step->source);
     if (what.st_dev != step->device || what.st_ino != step->inode)
         return tc_error_plain(err, -ESTALE, "'%s' changed during start", step->source);
     return tc_take_fd(&fd);
@@ -131,7 +134,7 @@ static int prepare(struct tc_launch *launch, const struct tc_step *step, struct 
     return copy(step, id_map, err);
 }
 
-int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
+int tc_source_prepare_all(struct tc_launch *launch, struct tc_handover *handover, struct tc_error *err)
 {
     for (size_t i = 0; i < launch->plan->step_count; i++) {
         const struct tc_step *step = &launch->plan->steps[i];
@@ -142,15 +145,25 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_error *err)
         fd = prepare(launch, step, err);
         if (fd < 0)
             return fd;
-        launch->sources[i] = fd;
+        fd = tc_handover_give(handover, (int)i, fd);
+        if (fd < 0)
+            return tc_error_set(err, fd, "hand over the mount of '%s'", step->source);
     }
     return 0;
 }
 
-int tc_source_open(const struct tc_launch *launch, size_t step, struct tc_error *err)
+int tc_source_open(struct tc_child *child, size_t step, struct tc_error *err)
 {
-    int prepared = launch->received[step];
+    const struct tc_launch *launch = child->launch;
+    int r = 0;
 
     /* Without privilege nothing is id-mapped. */
-    return prepared >= 0 ? prepared : copy(&launch->plan->steps[step], TC_NO_FD, err);
+    if (!launch->privileged)
+        return copy(&launch->plan->steps[step], TC_NO_FD, err);
+    while (r == 0 && launch->received[step] < 0 && !child->all_received)
+        r = tc_handover_receive(child);
+    if (r == 0 && launch->received[step] < 0)
+        r = -EPROTO;
+    return r < 0 ? tc_error_set(err, r, "receive the mount of '%s'", launch->plan->steps[step].source)
+                 : launch->received[step];
 }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cell/launch.h"
+#include "kernel/file.h"
 #include "kernel/openat2.h"
 
 /*
@@ -23,9 +24,10 @@
 int tc_target_own(struct tc_child *child, int fd)
 {
     struct stat what;
+    int r = tc_file_status(fd, &what);
 
-    if (fstat(fd, &what) < 0)
-        return -errno;
+    if (r < 0)
+        return r;
     child->launch->own[child->own_count++] = what.st_dev;
     return 0;
 }
@@ -33,9 +35,10 @@ int tc_target_own(struct tc_child *child, int fd)
 static int check_own(const struct tc_child *child, int directory)
 {
     struct stat what;
+    int r = tc_file_status(directory, &what);
 
-    if (fstat(directory, &what) < 0)
-        return -errno;
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < child->own_count; i++)
         if (child->launch->own[i] == what.st_dev)
             return 0;
@@ -61,7 +64,8 @@ static int make_directory(const struct tc_child *child, const char *path, size_t
     r = check_own(child, parent);
     if (r < 0)
         return r;
-    return mkdirat(parent, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
+    r = tc_file_make_directory(parent, name, 0755);
+    return r == -EEXIST ? 0 : r;
 }
 
 /* Open the directory at the first length bytes of path, making what is missing from the top down. */
@@ -135,12 +139,12 @@ int tc_target_parent(struct tc_child *child, const struct tc_step *step, const c
 
 static int make_point(int parent, const char *name, bool directory)
 {
-    unsigned flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (directory ? O_DIRECTORY : 0);
-    int r = directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
+    int r = directory ? tc_file_make_directory(parent, name, 0755)
+                      : (int)tc_raw4(__NR_mknodat, parent, name, S_IFREG | 0444, 0);
 
-    if (r == 0 || errno == EEXIST)
-        r = openat(parent, name, (int)flags);
-    return r < 0 ? -errno : r;
+    if (r < 0 && r != -EEXIST)
+        return r;
+    return tc_file_open(parent, name, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0);
 }
 
 int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err)

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
+#include "kernel/file.h"
 #include "kernel/mount.h"
 
 /*
@@ -43,11 +43,11 @@ static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
 
 static int begin_root(struct tc_child *child)
 {
-    tc_auto_fd top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    tc_auto_fd top = tc_file_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
     int r;
 
     if (top < 0)
-        return -errno;
+        return top;
     child->root = new_tmpfs(ROOT_SIZE, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (child->root < 0)
         return child->root;
@@ -63,9 +63,11 @@ static int begin_scratch(struct tc_child *child)
     child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (child->scratch < 0)
         return child->scratch;
-    if (mkdirat(child->root, TC_SCRATCH_PLACE, 0700) == 0)
-        place = openat(child->root, TC_SCRATCH_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
+    r = tc_file_make_directory(child->root, TC_SCRATCH_PLACE, 0700);
+    if (r < 0)
+        return r;
+    place = tc_file_open(child->root, TC_SCRATCH_PLACE, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    r = place < 0 ? place : tc_mount_attach(child->scratch, place);
     return r < 0 ? r : tc_target_own(child, child->scratch);
 }
 
@@ -119,13 +121,15 @@ static int attach(struct tc_child *child, const struct tc_step *step, int mount,
 static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
-    int mount = tc_source_open(child->launch, index, err);
+    int mount = tc_source_open(child, index, err);
     struct stat what;
+    int r;
 
     if (mount < 0)
         return mount;
-    if (fstat(mount, &what) < 0)
-        return tc_error_set(err, -errno, "stat the mount for '%s'", step->target);
+    r = tc_file_status(mount, &what);
+    if (r < 0)
+        return tc_error_set(err, r, "stat the mount for '%s'", step->target);
     if (step->flags & TC_STEP_MEDIATED)
         child->launch->kept[index] = mount;
     return attach_kind(child, step, mount, S_ISDIR(what.st_mode), err);
@@ -135,13 +139,11 @@ static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
 static int scratch_directory(const struct tc_child *child, size_t index, unsigned mode)
 {
     char name[24];
-    int fd;
+    int r;
 
     snprintf(name, sizeof name, "%zu", index);
-    if (mkdirat(child->scratch, name, mode) < 0)
-        return -errno;
-    fd = openat(child->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    r = tc_file_make_directory(child->scratch, name, mode);
+    return r < 0 ? r : tc_file_open(child->scratch, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
 /* By descriptor: a path could contain colons and be swapped. The host's /proc is still there. */
@@ -158,7 +160,7 @@ static int make_overlay(const struct tc_step *step, int upper, int lower)
 static int add_overlay(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
-    int source = tc_source_open(child->launch, index, err);
+    int source = tc_source_open(child, index, err);
     tc_auto_fd upper = source < 0 ? TC_NO_FD : tc_target_point(child, step, true, err);
     tc_auto_fd place = TC_NO_FD;
     tc_auto_fd mount = TC_NO_FD;
@@ -293,20 +295,23 @@ static int move_scratch_away(const struct tc_child *child)
 
     if (child->scratch < 0)
         return 0;
-    place = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    r = place < 0 ? -errno : tc_mount_attach(child->scratch, place);
+    place = tc_file_open(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY, 0);
+    r = place < 0 ? place : tc_mount_attach(child->scratch, place);
     if (r < 0)
         return r;
-    return unlinkat(child->root, TC_SCRATCH_PLACE, AT_REMOVEDIR) < 0 ? -errno : 0;
+    return (int)tc_raw3(__NR_unlinkat, child->root, TC_SCRATCH_PLACE, AT_REMOVEDIR);
 }
 
 /* A mount left on top of the new root would be entered by "/..". */
 static int check_root(const struct tc_child *child)
 {
     struct stat root, above;
+    int r = tc_file_status(child->root, &root);
 
-    if (fstat(child->root, &root) < 0 || stat("/..", &above) < 0)
-        return -errno;
+    if (r == 0)
+        r = (int)tc_raw4(__NR_newfstatat, AT_FDCWD, "/..", &above, 0);
+    if (r < 0)
+        return r;
     return root.st_dev == above.st_dev && root.st_ino == above.st_ino ? 0 : -EXDEV;
 }
 

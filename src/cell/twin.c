@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cell/launch.h"
+#include "kernel/file.h"
 #include "kernel/mount.h"
 #include "kernel/socket.h"
 
@@ -55,17 +56,17 @@ int tc_twin_send(struct tc_child *child, struct tc_error *err)
 
     if (child->plan->notify == 0)
         return 0;
-    root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    root = tc_file_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
     if (root < 0)
-        return tc_error_set(err, -errno, "open the cell's root");
+        return tc_error_set(err, root, "open the cell's root");
     if (twinned && (twin = tc_mount_copy(root)) < 0)
         return tc_error_set(err, twin, "copy the cell's tree");
     r = seal_mediated(child);
     if (r < 0)
         return tc_error_set(err, r, "turn the mediated mounts read-only");
-    diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    diag = (int)tc_raw3(__NR_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (diag < 0)
-        return tc_error_set(err, -errno, "make a socket that lists the cell's sockets");
+        return tc_error_set(err, diag, "make a socket that lists the cell's sockets");
     r = tc_socket_send(child->control, &magic, sizeof magic, (int[]){root, diag, twin}, twinned ? 3 : 2);
     return r < 0 ? tc_error_set(err, r, "hand the cell's tree to the broker") : 0;
 }

@@ -144,18 +144,32 @@ void tc_probe_pid_namespace(const struct tc_examination *so_far, struct tc_findi
     try_kind(so_far, CLONE_NEWPID, "max_pid_namespaces", be_first, "its first process is not number 1", ret);
 }
 
-static int turn_loopback_on(void)
+/* As the launch does it: entered, not cloned into. */
+static int enter_network(void)
 {
     struct tc_netif_request request;
     int r = tc_netif_loopback(&request);
 
+    if (r == 0 && unshare(CLONE_NEWNET) < 0)
+        r = -errno;
     return r < 0 ? r : tc_netif_apply(&request);
 }
 
 void tc_probe_network_namespace(const struct tc_examination *so_far, struct tc_finding *ret)
 {
-    try_kind(so_far, CLONE_NEWNET, "max_net_namespaces", turn_loopback_on, "its loopback interface cannot be turned on",
-             ret);
+    struct tc_inside inside;
+
+    if (tc_lacks(so_far, TC_CHECK_USER_NAMESPACES, ret) || tc_lacks(so_far, TC_CHECK_ID_MAPS, ret))
+        return;
+    tc_inside_run(CLONE_NEWUSER, enter_network, &inside);
+    if (inside.result == -ENOSPC)
+        inside.made = -ENOSPC;
+    if (tc_inside_judge(&inside, "it cannot be entered, or its loopback interface not be turned on", ret))
+        tc_found(ret, TC_STATE_OK, "one was made and used");
+    else if (inside.made == -ENOSPC)
+        tc_remedy(ret, "sysctl user.max_net_namespaces=15000");
+    else if (inside.result == -EINVAL)
+        tc_remedy(ret, "a kernel that has this kind of namespace built in");
 }
 
 void tc_probe_ipc_namespace(const struct tc_examination *so_far, struct tc_finding *ret)

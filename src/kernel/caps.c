@@ -6,8 +6,8 @@
 #include <linux/securebits.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "kernel/raw.h"
 
 /*
  * libcap is not used here: cap_init() allocates, and this runs in a child that
@@ -21,16 +21,18 @@
 
 int tc_caps_keep(void)
 {
-    return prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ? -errno : 0;
+    return (int)tc_raw5(__NR_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
 }
 
 static int drop_bounding(void)
 {
     for (unsigned long cap = 0; cap < 64; cap++) {
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+        long r = tc_raw5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+
+        if (r == 0)
             continue;
         /* The first number the kernel does not know ends the set; there is always at least one that it knows. */
-        return errno == EINVAL && cap > 0 ? 0 : -errno;
+        return r == -EINVAL && cap > 0 ? 0 : (int)r;
     }
     return 0;
 }
@@ -40,7 +42,7 @@ static int set(uint32_t permitted, uint32_t effective)
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{.permitted = permitted, .effective = effective}};
 
-    return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+    return (int)tc_raw2(__NR_capset, &header, data);
 }
 
 static int drop(uint32_t keep)
@@ -48,14 +50,12 @@ static int drop(uint32_t keep)
     int r;
 
     /* The order matters: securebits and the bounding set need CAP_SETPCAP, which capset() gives away. */
-    if (prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0) < 0)
-        return -errno;
-    r = drop_bounding();
-    if (r < 0)
-        return r;
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-        return -errno;
-    return set(keep, 0);
+    r = (int)tc_raw5(__NR_prctl, PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
+    if (r == 0)
+        r = drop_bounding();
+    if (r == 0)
+        r = (int)tc_raw5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    return r < 0 ? r : set(keep, 0);
 }
 
 int tc_caps_drop_all(void)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "kernel/raw.h"
 
 /* Own declarations: the system's header may be older than the running kernel. linux/landlock.h of 6.12. */
 struct ruleset_attr {
@@ -26,9 +26,7 @@ struct path_beneath_attr {
 
 int tc_landlock_abi(void)
 {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
-
-    return abi < 0 ? -errno : (int)abi;
+    return (int)tc_raw3(__NR_landlock_create_ruleset, 0, 0, CREATE_RULESET_VERSION);
 }
 
 uint64_t tc_landlock_rights(unsigned abi)
@@ -48,7 +46,6 @@ int tc_landlock_new(unsigned abi, bool scope)
 {
     struct ruleset_attr attributes = {.handled_access_fs = tc_landlock_rights(abi)};
     size_t size = sizeof attributes.handled_access_fs;
-    long fd;
 
     if (scope && abi < 6)
         return -EOPNOTSUPP;
@@ -56,8 +53,7 @@ int tc_landlock_new(unsigned abi, bool scope)
         attributes.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
         size = sizeof attributes;
     }
-    fd = syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
-    return fd < 0 ? -errno : (int)fd;
+    return (int)tc_raw3(__NR_landlock_create_ruleset, &attributes, size, 0);
 }
 
 int tc_landlock_allow(int ruleset, int fd, uint64_t rights)
@@ -66,10 +62,10 @@ int tc_landlock_allow(int ruleset, int fd, uint64_t rights)
 
     if (rights == 0) /* the kernel takes an empty rule for a mistake (ENOMSG) */
         return 0;
-    return syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+    return (int)tc_raw4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 }
 
 int tc_landlock_restrict(int ruleset)
 {
-    return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
+    return (int)tc_raw2(__NR_landlock_restrict_self, ruleset, 0);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/mount.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "kernel/raw.h"
 
 int tc_mount_copy(int fd)
 {
-    int copy = open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-
-    return copy < 0 ? -errno : copy;
+    return (int)tc_raw3(__NR_open_tree, fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
 
 int tc_mount_change(int fd, uint64_t set, bool recursive, int userns)
@@ -25,31 +20,27 @@ int tc_mount_change(int fd, uint64_t set, bool recursive, int userns)
         flags |= AT_RECURSIVE;
     if (set & MOUNT_ATTR_IDMAP)
         attributes.userns_fd = (uint64_t)userns;
-    return mount_setattr(fd, "", flags, &attributes, sizeof attributes) < 0 ? -errno : 0;
+    return (int)tc_raw5(__NR_mount_setattr, fd, "", flags, &attributes, sizeof attributes);
 }
 
 int tc_mount_new(const char *type, const struct tc_mount_option *options, size_t count, unsigned attributes)
 {
-    tc_auto_fd context = fsopen(type, FSOPEN_CLOEXEC);
-    int mount;
+    tc_auto_fd context = (int)tc_raw2(__NR_fsopen, type, FSOPEN_CLOEXEC);
+    int r = context < 0 ? context : 0;
 
-    if (context < 0)
-        return -errno;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; r == 0 && i < count; i++) {
         unsigned command = options[i].value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
 
-        if (fsconfig(context, command, options[i].key, options[i].value, 0) < 0)
-            return -errno;
+        r = (int)tc_raw5(__NR_fsconfig, context, command, options[i].key, options[i].value, 0);
     }
-    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return -errno;
-    mount = fsmount(context, FSMOUNT_CLOEXEC, attributes);
-    return mount < 0 ? -errno : mount;
+    if (r == 0)
+        r = (int)tc_raw5(__NR_fsconfig, context, FSCONFIG_CMD_CREATE, 0, 0, 0);
+    return r < 0 ? r : (int)tc_raw3(__NR_fsmount, context, FSMOUNT_CLOEXEC, attributes);
 }
 
 int tc_mount_attach(int mount, int target)
 {
-    return move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+    return (int)tc_raw5(__NR_move_mount, mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
 int tc_mount_make_private(void)
@@ -59,12 +50,12 @@ int tc_mount_make_private(void)
 
 int tc_mount_pivot(int root)
 {
-    if (fchdir(root) < 0)
-        return -errno;
+    int r = (int)tc_raw1(__NR_fchdir, root);
+
     /* Both arguments ".": the old root ends up on top of the new one and is taken off from there (pivot_root(2)). */
-    if (syscall(SYS_pivot_root, ".", ".") < 0)
-        return -errno;
-    if (umount2(".", MNT_DETACH) < 0)
-        return -errno;
-    return chdir("/") < 0 ? -errno : 0;
+    if (r == 0)
+        r = (int)tc_raw2(__NR_pivot_root, ".", ".");
+    if (r == 0)
+        r = (int)tc_raw2(__NR_umount2, ".", MNT_DETACH);
+    return r < 0 ? r : (int)tc_raw1(__NR_chdir, "/");
 }

@@ -6,27 +6,28 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/file.h"
 #include "kernel/openat2.h"
 
 static int check(int fd)
 {
-    struct statfs what;
+    struct statfs what; /* the kernel's is the C library's on x86-64 and aarch64 */
+    int r = (int)tc_raw2(__NR_fstatfs, fd, &what);
 
-    if (fstatfs(fd, &what) < 0)
-        return -errno;
+    if (r < 0)
+        return r;
     return what.f_type == PROC_SUPER_MAGIC ? 0 : -ENODEV;
 }
 
 int tc_proc_open(const char *path)
 {
-    tc_auto_fd fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    tc_auto_fd fd = tc_file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
     int r;
 
     if (fd < 0)
-        return -errno;
+        return fd;
     r = check(fd);
     return r < 0 ? r : tc_take_fd(&fd);
 }
@@ -42,5 +43,6 @@ int tc_proc_write(int proc, const char *name, const char *text)
     fd = tc_openat2(proc, name, O_WRONLY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
     if (fd < 0)
         return fd;
-    return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+    r = (int)tc_file_write(fd, text, strlen(text));
+    return r < 0 ? r : 0;
 }

@@ -6,8 +6,8 @@
 #include <linux/seccomp.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "kernel/raw.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* newer than Debian 12's headers */
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -20,20 +20,21 @@ int tc_seccomp_load(const void *program, size_t size)
 
     if (size % sizeof(struct sock_filter) != 0 || count == 0 || count > BPF_MAXINSNS)
         return -EINVAL;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &what) < 0 ? -errno : 0;
+    return (int)tc_raw3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &what);
 }
 
 bool tc_seccomp_can_listen(void)
 {
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
+    return tc_raw3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, 0) == -EFAULT;
 }
 
 bool tc_seccomp_is_listener(int fd)
 {
     uint64_t none = 0;
+    long r = tc_raw3(__NR_ioctl, fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &none);
 
     /* Ids are counted from a random number on (kernel/seccomp.c: init_listener()), so that there may be one. */
-    return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &none) == 0 || errno == ENOENT;
+    return r == 0 || r == -ENOENT;
 }

@@ -6,16 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel/raw.h"
+
 int tc_socket_pair(int ret[2])
 {
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0 ? -errno : 0;
+    return (int)tc_raw4(__NR_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret);
 }
 
 int tc_socket_want_identity(int fd)
 {
     int on = 1;
 
-    return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ? -errno : 0;
+    return (int)tc_raw5(__NR_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
 int tc_socket_send(int fd, const void *bytes, size_t length, const int *fds, size_t count)
@@ -26,6 +28,7 @@ int tc_socket_send(int fd, const void *bytes, size_t length, const int *fds, siz
     } control = {0};
     struct iovec data = {.iov_base = (void *)bytes, .iov_len = length};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    long r;
 
     if (count > TC_SOCKET_MAX_FDS)
         return -EINVAL;
@@ -39,7 +42,8 @@ int tc_socket_send(int fd, const void *bytes, size_t length, const int *fds, siz
         header->cmsg_len = CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(header), fds, count * sizeof(int));
     }
-    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+    r = tc_raw3(__NR_sendmsg, fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return r < 0 ? (int)r : 0;
 }
 
 /* What came along with a packet. */
@@ -85,11 +89,11 @@ static ssize_t receive(int fd, void *buffer, size_t size, struct attached *ret)
     struct iovec data = {.iov_base = buffer, .iov_len = size};
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    long length = tc_raw3(__NR_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     *ret = (struct attached){0};
     if (length < 0)
-        return -errno;
+        return length;
     read_control(&message, ret);
     return length > 0 && (message.msg_flags & MSG_TRUNC) ? -EMSGSIZE : length;
 }

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#define TC_SOCKET_MAX_FDS 32
+#define TC_SOCKET_MAX_FDS 8
 
 /** Make a pair of close-on-exec SOCK_SEQPACKET sockets. Returns 0 or -errno. */
 int tc_socket_pair(int ret[2]);

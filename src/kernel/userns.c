@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "kernel/clone.h"
+#include "kernel/file.h"
 #include "kernel/pidfd.h"
 #include "kernel/proc.h"
 #include "kernel/raw.h"
 
-/* Nothing here allocates: it also runs in a child that shares its parent's heap. */
+/* Nothing here allocates or sets errno: it also runs in a child that shares its parent's memory. */
 
 #define LINE_SIZE 40
 #define MAX_RANGES 4
@@ -26,14 +26,12 @@ static int open_process(pid_t pid)
 {
     tc_auto_fd proc = tc_proc_open("/proc");
     char name[16];
-    int fd;
 
     if (proc < 0)
         return proc;
     snprintf(name, sizeof name, "%d", (int)pid);
     /* "self" is a link, but the file system was checked to be procfs: it leads into the same one. */
-    fd = openat(proc, pid == 0 ? "self" : name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return tc_file_open(proc, pid == 0 ? "self" : name, O_PATH | O_DIRECTORY, 0);
 }
 
 static int write_map(int process, const char *file, const struct tc_id_range *ranges, size_t count)
@@ -85,12 +83,15 @@ static int open_mapped(pid_t pid, const struct tc_id_range *uids, size_t uid_cou
 {
     tc_auto_fd process = open_process(pid);
     int r = process < 0 ? process : map(process, uids, uid_count, gids, gid_count);
-    int fd;
 
-    if (r < 0)
+    if (r == 0)
+        r = tc_file_open(process, "ns/user", O_RDONLY, 0);
+    if (r != -EACCES)
         return r;
-    fd = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    /* Another process in this memory may have changed its ids, which hides all of them from each other unless they
+     * have CAP_SYS_PTRACE (__ptrace_may_access()). It does so once. */
+    tc_raw5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+    return tc_file_open(process, "ns/user", O_RDONLY, 0);
 }
 
 int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *uids, size_t uid_count,
@@ -100,7 +101,7 @@ int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *ui
     int r;
 
     tc_userns_reap(holder);
-    holder->parent = getpid();
+    holder->parent = (pid_t)tc_raw0(__NR_getpid);
     /* No exit signal: the caller's handling of SIGCHLD is not disturbed. */
     r = tc_clone_shared(CLONE_NEWUSER | CLONE_PIDFD, holder->stack, sizeof holder->stack, wait_for_death, holder,
                         &pidfd);
@@ -114,7 +115,7 @@ int tc_userns_hold(struct tc_userns_holder *holder, const struct tc_id_range *ui
 
 void tc_userns_reap(struct tc_userns_holder *holder)
 {
-    while (holder->pid > 0 && waitpid(holder->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+    while (holder->pid > 0 && tc_raw4(__NR_wait4, holder->pid, 0, __WCLONE, 0) == -EINTR)
         ;
     holder->pid = 0;
 }

@@ -195,13 +195,16 @@ static int boot(struct tc_call *call, struct tc_error *err)
     int code = check_labels(call->plan, err);
 
     if (code == 0)
+        code = tc_cell_build(call->launch, call->plan, err);
+    /* The cell is built meanwhile. */
+    if (code == 0)
         code = tc_input_open(call, &streams.in, err);
     if (code == 0)
         code = tc_stream_open(call, TC_STREAM_STDOUT, &streams.out, err);
     if (code == 0)
         code = tc_stream_open(call, TC_STREAM_STDERR, &streams.error, err);
     if (code == 0)
-        code = tc_cell_build(tc_take_ptr(call->launch), call->plan, &call->cell, err);
+        code = tc_cell_await_init(tc_take_ptr(call->launch), &call->cell, err);
     /* Init is on its way to READY meanwhile. */
     if (code == 0)
         code = watch_cell(call, err);

@@ -135,7 +135,7 @@ def test_filter_forbids_user_namespaces(doctor):
 
 
 def test_filter_forbids_network_namespaces(doctor):
-    answer = doctor(*filtered("errno", "clone", EPERM, 0, CLONE_NEWNET))
+    answer = doctor(*filtered("errno", "unshare", EPERM, 0, CLONE_NEWNET))
     assert answer.lacking() - {"cgroup-delegation"} == {"network-namespace", "run"}
     assert "seccomp filter" in answer.checks["network-namespace"]["remedy"]
 

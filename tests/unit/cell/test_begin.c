@@ -56,6 +56,23 @@ START_TEST(test_abandoned)
 }
 END_TEST
 
+/* At any moment of the building, too, up to a cell that is ready. */
+START_TEST(test_abandoned_while_it_is_built)
+{
+    size_t fds = count_fds();
+    struct tc_error err = {0};
+
+    for (long delay_us = 0; delay_us < 4000; delay_us += 100) {
+        struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
+
+        ck_assert_int_eq(tc_cell_build(launch, &fixture.plan, &err), 0);
+        sleep_us(delay_us);
+        tc_cell_abandon(launch);
+        expect_nobody(fds);
+    }
+}
+END_TEST
+
 START_TEST(test_built_late)
 {
     struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
@@ -64,7 +81,10 @@ START_TEST(test_built_late)
     int r;
 
     sleep_us(50000);
-    r = tc_cell_build(launch, &fixture.plan, &cell, &err);
+    r = tc_cell_build(launch, &fixture.plan, &err);
+    ck_assert_msg(r == 0, "%s: %s", err.stage, err.message);
+    sleep_us(50000);
+    r = tc_cell_await_init(launch, &cell, &err);
     ck_assert_msg(r == 0, "%s: %s", err.stage, err.message);
     ck_assert_int_eq(tc_cell_await_ready(&cell, &err), 0);
     tc_cell_release(&cell);
@@ -75,13 +95,13 @@ END_TEST
 START_TEST(test_another_network)
 {
     size_t fds = count_fds();
+    struct tc_launch *launch = tc_cell_begin(TC_NET_HOST);
     struct tc_error err = {0};
-    struct tc_cell cell;
 
-    ck_assert_int_eq(tc_cell_build(tc_cell_begin(TC_NET_HOST), &fixture.plan, &cell, &err), -EINVAL);
+    ck_assert_int_eq(tc_cell_build(launch, &fixture.plan, &err), -EINVAL);
     ck_assert_str_eq(err.stage, "init");
-    ck_assert_int_eq(cell.pid, -1);
-    ck_assert_int_eq(tc_cell_build(NULL, &fixture.plan, &cell, &err), -ENOMEM);
+    tc_cell_abandon(launch);
+    ck_assert_int_eq(tc_cell_build(NULL, &fixture.plan, &err), -ENOMEM);
     expect_nobody(fds);
 }
 END_TEST
@@ -148,8 +168,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_abandoned, test_built_late, test_another_network, test_the_supervisor_is_killed,
-                                  test_many_sources};
+    const TTest *const tests[] = {test_abandoned,       test_abandoned_while_it_is_built, test_built_late,
+                                  test_another_network, test_the_supervisor_is_killed,    test_many_sources};
 
     return run_cases("begin", tests, TC_COUNT(tests));
 }
