@@ -53,6 +53,7 @@ static const struct {
     [TC_CHECK_IDMAPPED_HERE] = {"idmapped-here", false, true, tc_probe_idmapped_here},
     [TC_CHECK_IDMAPPED_TMP] = {"idmapped-tmp", false, true, tc_probe_idmapped_tmp},
     [TC_CHECK_HOST_IDS] = {"host-ids", true, true, tc_probe_host_ids},
+    [TC_CHECK_CALLER_GROUPS] = {"caller-groups", false, false, tc_probe_caller_groups},
     [TC_CHECK_LANDLOCK] = {"landlock", false, false, tc_probe_landlock},
     [TC_CHECK_SECCOMP_FILTER] = {"seccomp-filter", true, false, tc_probe_seccomp_filter},
     [TC_CHECK_SECCOMP_NOTIFY] = {"seccomp-notify", false, false, tc_probe_seccomp_notify},

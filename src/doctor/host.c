@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -56,6 +58,34 @@ void tc_probe_host_ids(const struct tc_examination *so_far, struct tc_finding *r
         tc_remedy(ret, "all are taken: a larger range in " TC_UIDLEASE_CONFIG);
     else
         tc_remedy(ret, "make /run writable for root");
+}
+
+/* setgroups(2) is denied before an ordinary user's gid can be mapped (user_namespaces(7)). */
+void tc_probe_caller_groups(const struct tc_examination *so_far, struct tc_finding *ret)
+{
+    int count = getgroups(0, NULL), others = 0;
+    tc_auto_free gid_t *list = count > 0 ? calloc((size_t)count, sizeof *list) : NULL;
+
+    (void)so_far;
+    if (count > 0)
+        count = list == NULL ? -1 : getgroups(count, list);
+    for (int i = 0; i < count; i++)
+        others += list[i] != getegid();
+    if (count < 0) {
+        tc_found_error(ret, -errno, "the caller's groups cannot be read");
+    } else if (geteuid() == 0) {
+        tc_found(ret, TC_STATE_OK, "a cell that root starts has none of them");
+    } else if (others == 0) {
+        tc_found(ret, TC_STATE_OK, "the caller has no supplementary group that a cell would keep");
+    } else {
+        tc_found(ret, TC_STATE_DEGRADED,
+                 "%d supplementary %s with a cell, which nobody can drop without privilege: what %s in its "
+                 "mounts is open to it",
+                 others, others == 1 ? "group of the caller stays" : "groups of the caller stay",
+                 others == 1 ? "it may reach" : "they may reach");
+        tc_remedy(ret,
+                  "start toolcell without them, as a service of its own user or by setpriv --clear-groups as root");
+    }
 }
 
 void tc_probe_cjson(const struct tc_examination *so_far, struct tc_finding *ret)

@@ -67,8 +67,8 @@ void tc_apparmor_remedy(struct tc_finding *ret);
 tc_probe tc_probe_kernel, tc_probe_user_namespaces, tc_probe_id_maps, tc_probe_mount_namespace, tc_probe_pid_namespace,
     tc_probe_network_namespace, tc_probe_ipc_namespace, tc_probe_uts_namespace, tc_probe_cgroup_namespace,
     tc_probe_mount_api, tc_probe_procfs, tc_probe_overlay, tc_probe_idmapped_here, tc_probe_idmapped_tmp,
-    tc_probe_host_ids, tc_probe_landlock, tc_probe_seccomp_filter, tc_probe_seccomp_notify, tc_probe_no_new_privs,
-    tc_probe_pidfd, tc_probe_openat2, tc_probe_close_range, tc_probe_memfd_exec, tc_probe_cgroup,
+    tc_probe_host_ids, tc_probe_caller_groups, tc_probe_landlock, tc_probe_seccomp_filter, tc_probe_seccomp_notify,
+    tc_probe_no_new_privs, tc_probe_pidfd, tc_probe_openat2, tc_probe_close_range, tc_probe_memfd_exec, tc_probe_cgroup,
     tc_probe_cgroup_delegation, tc_probe_cjson, tc_probe_whole_cell;
 
 #endif

@@ -62,11 +62,11 @@ class Answer:
         return {name for name, check in self.checks.items() if check["state"] == "missing"}
 
 
-def ask(cell, *prefix, cwd=None):
+def ask(cell, *prefix, cwd=None, **popen):
     """Ask as the cell's identity, in its workspace; with a prefix: in what that makes of the host."""
     done = subprocess.run([*map(str, prefix), str(cell.binary), "doctor", "--json"], capture_output=True,
                           cwd=cwd or cell.workspace, env=cell.environment(), timeout=60 * SLACK,
-                          stdin=subprocess.DEVNULL, **cell.identity.popen())
+                          stdin=subprocess.DEVNULL, **{**cell.identity.popen(), **popen})
     assert done.stderr == b"", done.stderr
     document = json.loads(done.stdout)
     VALIDATOR.validate(document)
