@@ -23,6 +23,21 @@ def test_privileged_attributes(cell):
     assert cell.python(XATTRS, "user.plain").succeeded().text == "user.plain\n"
 
 
+def test_labels_are_the_owner_s(cell):
+    """Where SELinux is built in but has no policy the kernel lets an owner set labels, in a cell as outside."""
+    inside = cell.python(XATTRS, "security.selinux").succeeded().text.encode()
+    assert set(inside.split()) <= set(cell.outside(XATTRS, "security.selinux").stdout.split())
+    code = """
+        import os
+        try: os.setxattr("theirs", "security.selinux", b"label"); print("set")
+        except OSError: print("refused")
+    """
+    if os.geteuid() == 0:
+        cell.write("theirs")
+        os.chown(cell.workspace / "theirs", 59322, 59322)
+        assert cell.python(code).succeeded().text == "refused\n"
+
+
 @as_root
 def test_the_control_sets_privileged_attributes(cell):
     assert {b"security.capability", b"trusted.x"} <= set(cell.outside(XATTRS, *PRIVILEGED).stdout.split())
