@@ -9,12 +9,49 @@
  * Absolute rules about what is no data mount: the root file system, scratch and
  * the directories in between. The tree gives them their defaults (readable and
  * executable, or everything); a rule that says the same there is no matter, one
- * that says anything else needs a broker.
+ * that says anything else needs a broker. For it scratch becomes a mediated
+ * mount. The root file system stays as it is: a broker opens what is read and
+ * listed there, and what may not be executed as a whole is not.
  */
+
+/* The step that a tree outside of /etc was attached by. */
+static struct tc_step *find_step(struct tc_compiler *compiler, const char *target)
+{
+    struct tc_step *steps = compiler->steps.items;
+
+    for (size_t i = 0; i < compiler->steps.count; i++)
+        if (strcmp(steps[i].target, target) == 0)
+            return &steps[i];
+    return NULL;
+}
+
+/* What follows for the floor when a broker decides about an operation in a region. */
+static void mediate_area(struct tc_compiler *compiler, const struct tc_region *region, enum tc_operation operation,
+                         const struct tc_verdict *verdict)
+{
+    struct tc_step *step = find_step(compiler, region->target);
+    bool scratch = region->fallback[TC_OP_WRITE] == TC_ALLOW;
+
+    compiler->notify |= TC_NOTIFY_FILES;
+    if (operation == TC_OP_EXECUTE)
+        compiler->notify |= TC_NOTIFY_EXECUTE;
+    if (step == NULL)
+        return;
+    if (scratch && !(step->flags & TC_STEP_MEDIATED)) {
+        step->flags |= TC_STEP_MEDIATED;
+        step->access &= TC_ACCESS_READ | TC_ACCESS_EXECUTE;
+    }
+    if (operation != TC_OP_EXECUTE || verdict->final == TC_ALLOW)
+        return;
+    step->access &= scratch ? 0 : ~(unsigned)TC_ACCESS_EXECUTE;
+    if (step->kind == TC_STEP_BIND || scratch)
+        step->flags |= TC_STEP_NOEXEC;
+}
 
 static int judge_area(struct tc_compiler *compiler, const struct tc_region *region, const char *subject,
                       enum tc_operation operation, struct tc_error *err)
 {
+    const char *lack = tc_data_lacking(compiler->facts, NULL);
     const struct tc_rule *const *dissent;
     struct tc_verdict verdict;
     size_t count = 0;
@@ -30,8 +67,28 @@ static int judge_area(struct tc_compiler *compiler, const struct tc_region *regi
     for (size_t i = 0; i < count && result == 0; i++)
         if (!tc_compiler_needs(compiler, subject, dissent[i]))
             result = tc_compiler_need(compiler, subject, "an absolute rule changes what holds there by default",
-                                      dissent[i], err);
+                                      dissent[i], lack, err);
+    if (result == 0 && lack == NULL)
+        mediate_area(compiler, region, operation, &verdict);
     return result;
+}
+
+/* No rule makes the host's own system writable, and none that of another directory in this version. */
+static int judge_writing(struct tc_compiler *compiler, const struct tc_region *region, struct tc_error *err)
+{
+    const struct tc_rule *const *dissent;
+    struct tc_verdict verdict;
+    size_t count = 0;
+
+    if (strcmp(compiler->request->rootfs, "host") == 0)
+        return 0;
+    if (tc_analysis_judge(compiler->analysis, region, TC_OP_WRITE, NULL, &verdict) < 0 ||
+        tc_analysis_dissent(compiler->analysis, region, TC_OP_WRITE, TC_DENY, &dissent, &count) < 0)
+        return tc_error_set(err, -ENOMEM, "%s: compare with the rules", region->target);
+    if (!(verdict.effects & ~TC_EFFECT_BIT(TC_DENY)) || count == 0 || tc_compiler_needs(compiler, "rootfs", dissent[0]))
+        return 0;
+    return tc_compiler_need(compiler, "rootfs", "an absolute rule lets the root file system be written", dissent[0],
+                            "which does not reach that far yet", err);
 }
 
 static int judge_rootfs(struct tc_compiler *compiler, const char *target, enum tc_region_kind kind,
@@ -47,9 +104,7 @@ static int judge_rootfs(struct tc_compiler *compiler, const char *target, enum t
         return result;
     if ((result = judge_area(compiler, &region, "rootfs", TC_OP_EXECUTE, err)) < 0)
         return result;
-    /* No rule makes the host's own system writable; the tree of another one is read-only until it can be mediated. */
-    return strcmp(compiler->request->rootfs, "host") == 0 ? 0
-                                                          : judge_area(compiler, &region, "rootfs", TC_OP_WRITE, err);
+    return judge_writing(compiler, &region, err);
 }
 
 static int judge_scratch(struct tc_compiler *compiler, const struct tc_region *region, struct tc_error *err)

@@ -22,9 +22,10 @@
  *
  * The plan's floor grants no more than the rules allow outright. What cannot be
  * proved to be even over a whole mount, or over a whole subtree, is a need for
- * a broker. There is none in this version, so such a plan is refused, unless
- * the caller accepts by name to do without: then the rules that cover a whole
- * mount still hold, and the plan says what is lost.
+ * a broker, which widens what the floor grants call by call. Where a host
+ * cannot have one such a plan is refused, unless the caller accepts by name to
+ * do without: then the rules that cover a whole mount still hold, and the plan
+ * says what is lost.
  */
 
 /* Things that the words of the contract know and this version does not do yet. */
@@ -114,24 +115,29 @@ static unsigned root_access(const struct tc_compiler *compiler)
 
 static int settle_needs(struct tc_compiler *compiler, struct tc_error *err)
 {
-    const struct tc_mediation_need *needs = compiler->needs.items;
+    const struct tc_mediation_need *needs = compiler->needs.items, *first = NULL;
     const char *pattern;
+    size_t count = 0;
 
-    if (compiler->needs.count == 0)
+    for (size_t i = compiler->needs.count; i-- > 0;)
+        if (needs[i].lack != NULL) {
+            first = &needs[i];
+            count++;
+        }
+    if (first == NULL)
         return 0;
-    pattern = needs[0].rule == NULL ? "" : needs[0].rule->pattern;
+    pattern = first->rule == NULL ? "" : first->rule->pattern;
     if (!(compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION)))
         return tc_compiler_refuse(compiler, -EOPNOTSUPP,
                                   "use rules that hold for a whole mount, or run with what the kernel can hold: "
                                   "--allow-degraded=mediation",
-                                  err, "policy '%s': %zu %s mediation, which is not built yet; the first: %s: %s%s%s",
-                                  compiler->rules->name, compiler->needs.count,
-                                  compiler->needs.count == 1 ? "point needs" : "points need", needs[0].subject,
-                                  needs[0].why, *pattern == '\0' ? "" : ": ", pattern);
+                                  err, "policy '%s': %zu %s mediation, %s; the first: %s: %s%s%s",
+                                  compiler->rules->name, count, count == 1 ? "point needs" : "points need", first->lack,
+                                  first->subject, first->why, *pattern == '\0' ? "" : ": ", pattern);
     return tc_compiler_degrade(compiler, "mediation",
                                tc_arena_printf(compiler->arena,
                                                "%zu %s of the rules not enforced: only what holds for a whole mount is",
-                                               compiler->needs.count, compiler->needs.count == 1 ? "point" : "points"),
+                                               count, count == 1 ? "point" : "points"),
                                err);
 }
 
@@ -144,8 +150,9 @@ static int run_parts(struct tc_compiler *compiler, struct tc_error *err)
         (result = tc_compile_identity(compiler, err)) < 0 || (result = tc_compile_limits(compiler, err)) < 0 ||
         (result = tc_compile_base(compiler, err)) < 0 || (result = tc_compile_data(compiler, err)) < 0 ||
         (result = tc_compile_areas(compiler, err)) < 0 || (result = tc_compile_network(compiler, err)) < 0 ||
-        (result = tc_compile_reach(compiler, err)) < 0 || (result = compile_kernel(compiler, err)) < 0 ||
-        (result = compile_command(compiler, err)) < 0 || (result = settle_needs(compiler, err)) < 0 ||
+        (result = tc_compile_mediation(compiler, err)) < 0 || (result = tc_compile_reach(compiler, err)) < 0 ||
+        (result = compile_kernel(compiler, err)) < 0 || (result = compile_command(compiler, err)) < 0 ||
+        (result = settle_needs(compiler, err)) < 0 ||
         (result = tc_plan_view(compiler->request, compiler->facts, compiler->arena, &compiler->plan->view, err)) < 0)
         return result;
     compiler->plan->root_access = root_access(compiler);
@@ -185,6 +192,7 @@ static struct tc_plan *new_plan(const struct tc_ruleset *rules, const struct tc_
     plan->arena = arena;
     plan->net = request->net;
     plan->policy_name = rules->name;
+    plan->rules = rules;
     memcpy(plan->policy_hash, rules->hash, sizeof(plan->policy_hash));
     return plan;
 }

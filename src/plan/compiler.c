@@ -46,13 +46,13 @@ int tc_compiler_degrade(struct tc_compiler *compiler, const char *name, const ch
 }
 
 int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const char *why, const struct tc_rule *rule,
-                     struct tc_error *err)
+                     const char *lack, struct tc_error *err)
 {
     struct tc_mediation_need *item = tc_list_add(compiler->arena, &compiler->needs, sizeof(*item));
 
     if (item == NULL || why == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
-    *item = (struct tc_mediation_need){.subject = subject, .why = why, .rule = rule};
+    *item = (struct tc_mediation_need){.subject = subject, .why = why, .rule = rule, .lack = lack};
     if (rule != NULL)
         compiler->needed[tc_analysis_index(compiler->analysis, rule)] = subject;
     return 0;

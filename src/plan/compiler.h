@@ -35,6 +35,7 @@ struct tc_compiler {
     const char **needed; /* per rule (tc_analysis_index()): the last subject it needs a broker for, or NULL */
     bool root_listed;    /* nothing speaks against listing the cell's own directories */
     struct tc_data_verdict *verdicts; /* per place of the layout; sources only */
+    unsigned notify;                  /* TC_NOTIFY_* so far */
 
     struct tc_list steps, data, needs, enforcement, degraded, refusals;
 };
@@ -49,9 +50,13 @@ struct tc_step *tc_compiler_step(struct tc_compiler *compiler, enum tc_step_kind
 /** Note something the plan does without. */
 int tc_compiler_degrade(struct tc_compiler *compiler, const char *name, const char *reason, struct tc_error *err);
 
-/** Note that a broker would be needed. rule may be NULL. */
+/**
+ * Note that a broker is needed.
+ * @param rule  may be NULL
+ * @param lack  why there is none, as tc_data_lacking() says it, or NULL
+ */
 int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const char *why, const struct tc_rule *rule,
-                     struct tc_error *err);
+                     const char *lack, struct tc_error *err);
 
 /** True when that need of a rule was the last one noted for it; any need when subject is NULL. */
 bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule);
@@ -72,7 +77,11 @@ int tc_compile_base(struct tc_compiler *compiler, struct tc_error *err);  /* roo
 int tc_compile_data(struct tc_compiler *compiler, struct tc_error *err);  /* workspace, mounts, tmpfs */
 int tc_compile_areas(struct tc_compiler *compiler, struct tc_error *err); /* rules about rootfs and scratch */
 int tc_compile_network(struct tc_compiler *compiler, struct tc_error *err);
-int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err); /* what must not be writable */
+int tc_compile_mediation(struct tc_compiler *compiler, struct tc_error *err); /* what a broker serves; after those */
+int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err);     /* what must not be writable */
 int tc_compile_enforcement(struct tc_compiler *compiler, struct tc_error *err);
+
+/** All that is notified where names of files decide. */
+#define TC_NOTIFY_FILES (TC_NOTIFY_OPEN | TC_NOTIFY_CHANGE | TC_NOTIFY_ACCESS | TC_NOTIFY_WATCH)
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "plan/built.h"
 
 /* The operations a floor can grant, and what grants them. */
 static const struct {
@@ -223,14 +224,49 @@ static int collect_needs(struct tc_arena *arena, const struct tc_analysis *analy
     return 0;
 }
 
-static int fall_back(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
-                     const struct judgement *judgement, struct tc_data_verdict *ret)
+/*
+ * The floor below a broker. Every open is performed by it and the mount is
+ * read-only, so that nothing is granted for reading, listing and writing. Only
+ * execve goes on to the kernel, which then wants both rights; it gets them
+ * where execute is allowed but for single names.
+ */
+static void lay_floor(const struct judgement *judgement, struct tc_data_verdict *ret)
 {
-    *ret = (struct tc_data_verdict){.way = TC_WAY_MEDIATED, .whole = true};
-    for (size_t i = 0; i < OPERATIONS; i++)
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const struct tc_verdict *verdict = &judgement->verdict[i];
+
+        if (granted[i].operation == TC_OP_WRITE)
+            ret->writable = (verdict->effects & ~TC_EFFECT_BIT(TC_DENY)) != 0;
+        if (granted[i].operation != TC_OP_EXECUTE || verdict->final != TC_ALLOW || verdict->effects == 0)
+            continue;
+        ret->access = TC_ACCESS_READ | TC_ACCESS_EXECUTE;
+        ret->named = verdict->effects != TC_EFFECT_BIT(TC_ALLOW);
+    }
+}
+
+static int leave_to_broker(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
+                           const struct judgement *judgement, bool mediated, struct tc_data_verdict *ret)
+{
+    *ret = (struct tc_data_verdict){.way = TC_WAY_MEDIATED, .whole = true, .mediated = mediated};
+    if (mediated)
+        lay_floor(judgement, ret);
+    for (size_t i = 0; i < OPERATIONS && !mediated; i++)
         if (judgement->verdict[i].final == TC_ALLOW && judgement->verdict[i].effects != 0)
             ret->access |= granted[i].access;
     return collect_needs(arena, analysis, region, judgement, ret);
+}
+
+const char *tc_data_lacking(const struct tc_facts *facts, const struct tc_fact_path *source)
+{
+    if (!TC_BUILT_MEDIATION && !facts->mediation)
+        return "which is not built yet";
+    if (!facts->mediation)
+        return "which this kernel does not offer";
+    if (!facts->proc_visible)
+        return "for which parts of the host's /proc are covered";
+    if (source != NULL && source->folds_case)
+        return "which is impossible where names differ by case only";
+    return NULL;
 }
 
 int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
@@ -251,7 +287,8 @@ int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, co
         if (skeleton && is_data(place))
             result = judge_union(arena, analysis, &region, place, facts, ret, &fits);
         if (result == 0 && !fits)
-            result = fall_back(arena, analysis, &region, &whole, ret);
+            result =
+                leave_to_broker(arena, analysis, &region, &whole, tc_data_lacking(facts, place->source) == NULL, ret);
     }
     return result < 0 ? tc_error_set(err, result, "%s: compare with the rules", place->target) : 0;
 }

@@ -26,8 +26,13 @@ struct tc_data_root {
 
 struct tc_data_verdict {
     enum tc_way way;
-    bool whole;      /* the mount is attached as a whole; else a skeleton with the roots, maybe none */
-    unsigned access; /* whole: what is granted. MEDIATED: what the last catch-all rules allow */
+    bool whole; /* the mount is attached as a whole; else a skeleton with the roots, maybe none */
+    /* whole: what is granted. MEDIATED: what the floor below a broker grants, or when nobody mediates what the last
+       catch-all rules allow */
+    unsigned access;
+    bool mediated; /* MEDIATED, and a broker does */
+    bool writable; /* mediated: something in it may be written, be it on an answer */
+    bool named;    /* mediated: execute is allowed, but not for every name */
     const struct tc_data_root *roots;
     size_t root_count;
     const struct tc_rule *const *needs; /* MEDIATED: the rules that are why */
@@ -42,6 +47,10 @@ int tc_data_region(struct tc_arena *arena, const struct tc_layout *layout, const
 /** Absolute cell paths of the literal trees whose sources the facts should look at; NULL-terminated, maybe empty. */
 int tc_data_roots(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
                   const struct tc_place *place, const char *const **ret, struct tc_error *err);
+
+/** Why nobody mediates on this host, or in the tree of a source (may be NULL): a clause that follows "mediation, ", or
+ *  NULL when a broker does. */
+const char *tc_data_lacking(const struct tc_facts *facts, const struct tc_fact_path *source);
 
 /** Decide how a place with a source is enforced.
  *  @param skeleton  a private skeleton may stand at its target (it does not lie in something writable) */

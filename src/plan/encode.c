@@ -135,6 +135,8 @@ int tc_plan_hash(struct tc_plan *plan, const struct tc_facts *facts, struct tc_e
     put_number(&out, plan->landlock_abi);
     put_number(&out, plan->scope_abstract);
     put_bytes(&out, plan->filter, plan->filter_size);
+    put_number(&out, plan->notify);
+    put_bytes(&out, plan->notify_filter, plan->notify_filter_size);
     put_command(&out, plan);
     put_view(&out, &plan->view);
     put_findings(&out, plan);

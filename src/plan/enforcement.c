@@ -11,26 +11,67 @@
 
 #define FILES (TC_OP_BIT(TC_OP_READ) | TC_OP_BIT(TC_OP_LIST) | TC_OP_BIT(TC_OP_WRITE) | TC_OP_BIT(TC_OP_EXECUTE))
 
-static bool is_degraded(const struct tc_compiler *compiler)
+/* Why nobody enforces what a broker would have to, or NULL. */
+static const char *unserved(const struct tc_compiler *compiler, const char *lack)
 {
-    return (compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION)) != 0;
+    if (lack == NULL)
+        return NULL;
+    return compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION) ? "nothing (degraded: mediation)"
+                                                                            : "a broker (there is none: refused)";
 }
 
-static bool has_socket_need(const struct tc_compiler *compiler)
+/* The need that a rule has of a broker: one that nobody serves, if there is one. */
+static const struct tc_mediation_need *find_need(const struct tc_compiler *compiler, const char *subject,
+                                                 const struct tc_rule *rule)
 {
-    const struct tc_mediation_need *needs = compiler->needs.items;
+    const struct tc_mediation_need *needs = compiler->needs.items, *found = NULL;
 
     for (size_t i = 0; i < compiler->needs.count; i++)
-        if (strcmp(needs[i].subject, "connect") == 0)
+        if ((subject == NULL || strcmp(needs[i].subject, subject) == 0) && (rule == NULL || needs[i].rule == rule) &&
+            (found == NULL || found->lack == NULL))
+            found = &needs[i];
+    return found;
+}
+
+static bool is_mediating(const struct tc_compiler *compiler)
+{
+    return (compiler->plan->notify & TC_NOTIFY_OPEN) != 0;
+}
+
+/* Does a rule speak about a data mount that a broker opens files of? */
+static bool concerns_mediated(const struct tc_compiler *compiler, const struct tc_rule *rule)
+{
+    const struct tc_data_mount *data = compiler->data.items;
+
+    for (size_t i = 0; i < compiler->data.count && is_mediating(compiler) && !rule->absolute; i++)
+        if (data[i].way == TC_WAY_MEDIATED)
             return true;
     return false;
 }
 
-static void by_broker(const struct tc_compiler *compiler, struct tc_enforcement *item)
+static void by_broker(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
 {
-    item->mechanism =
-        is_degraded(compiler) ? "nothing (degraded: mediation)" : "a broker (none in this version: refused)";
-    item->strength = is_degraded(compiler) ? TC_STRENGTH_NONE : TC_STRENGTH_MEDIATED;
+    const struct tc_mediation_need *need = find_need(compiler, NULL, rule);
+    const char *nobody = unserved(compiler, need == NULL ? NULL : need->lack);
+    bool executes = (rule->operations & TC_OP_BIT(TC_OP_EXECUTE)) != 0;
+
+    if (nobody != NULL) {
+        item->mechanism = nobody;
+        item->strength =
+            compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION) ? TC_STRENGTH_NONE : TC_STRENGTH_MEDIATED;
+        return;
+    }
+    item->strength = TC_STRENGTH_MEDIATED;
+    item->mechanism = "performed or refused by the broker";
+    if (executes && need == NULL)
+        item->mechanism = "performed or refused by the broker; execute by landlock, for execve";
+    if (!executes || need == NULL)
+        return;
+    item->mechanism = "performed or refused by the broker; execute by name is looked at only";
+    if ((rule->operations & FILES) == TC_OP_BIT(TC_OP_EXECUTE)) {
+        item->mechanism = "a name looked at before it is executed; the kernel knows whole mounts only";
+        item->strength = TC_STRENGTH_ADVISORY;
+    }
 }
 
 /* Patterns that can match "unix:/path" as well as addresses. */
@@ -42,18 +83,26 @@ static bool speaks_of_sockets(const struct tc_rule *rule)
 
 static void judge_connect(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
 {
+    const struct tc_mediation_need *need = find_need(compiler, "connect", NULL);
+    const char *nobody = need == NULL ? NULL : unserved(compiler, need->lack);
+
     item->strength = TC_STRENGTH_KERNEL;
     if (compiler->plan->net == TC_NET_HOST) {
         item->mechanism = "the host's network, every connection is allowed";
         return;
     }
     item->mechanism = "empty network namespace";
-    if (rule->effect == TC_ALLOW || !speaks_of_sockets(rule) || !has_socket_need(compiler))
+    if (need == NULL || !speaks_of_sockets(rule) ||
+        (rule->effect == TC_ALLOW && (nobody != NULL || strncmp(rule->pattern, "unix:", 5) != 0)))
         return;
-    item->mechanism = is_degraded(compiler)
-                          ? "empty network namespace; for socket files of the host nothing"
-                          : "empty network namespace; for socket files of the host a broker (none in this version)";
-    item->strength = is_degraded(compiler) ? TC_STRENGTH_NONE : TC_STRENGTH_MEDIATED;
+    item->strength = TC_STRENGTH_MEDIATED;
+    item->mechanism = "empty network namespace; socket files of the host are connected to or refused by the broker";
+    if (nobody == NULL)
+        return;
+    item->mechanism =
+        tc_arena_printf(compiler->arena, "empty network namespace; for socket files of the host %s", nobody);
+    if (compiler->request->allow_degraded & (1u << TC_DEGRADE_MEDIATION))
+        item->strength = TC_STRENGTH_NONE;
 }
 
 static void judge_files(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
@@ -83,12 +132,15 @@ static int judge_rules(struct tc_compiler *compiler, const struct tc_ruleset *ru
         if (item == NULL)
             return -ENOMEM;
         item->rule = rule;
-        if (tc_compiler_needs(compiler, NULL, rule)) {
-            by_broker(compiler, item);
+        if (tc_compiler_needs(compiler, NULL, rule) ||
+            (concerns_mediated(compiler, rule) && (rule->operations & FILES))) {
+            by_broker(compiler, rule, item);
         } else if (rule->operations & FILES) {
             judge_files(compiler, rule, item);
         } else if (rule->operations & TC_OP_BIT(TC_OP_CONNECT)) {
             judge_connect(compiler, rule, item);
+            if (item->mechanism == NULL)
+                return -ENOMEM;
         } else {
             item->mechanism = "the edit tool";
             item->strength = TC_STRENGTH_ADVISORY;
@@ -105,7 +157,9 @@ static int judge_commands(struct tc_compiler *compiler, const struct tc_ruleset 
         if (item == NULL)
             return -ENOMEM;
         item->command = &rules->commands[i];
-        item->mechanism = "the request's arguments, looked at before it starts";
+        item->mechanism = compiler->plan->notify & TC_NOTIFY_EXECUTE
+                              ? "arguments, looked at before each program is executed"
+                              : "the request's arguments, looked at before it starts";
         item->strength = TC_STRENGTH_ADVISORY;
     }
     return 0;

@@ -73,6 +73,8 @@ static int gather_source(struct tc_facts *facts, const struct tc_mounts *mounts,
         result = tc_host_submounts(facts->arena, mounts, ret, err);
     if (result == 0 && facts->root)
         ret->idmappable = tc_kernel_idmappable(ret);
+    if (result == 0 && facts->mediation)
+        ret->folds_case = tc_kernel_folds_case(ret);
     return result;
 }
 
@@ -247,6 +249,7 @@ static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, co
     int result = gather_caller(facts, err);
 
     facts->landlock_abi = tc_kernel_landlock_abi();
+    facts->mediation = tc_kernel_mediation();
     if (result == 0)
         result = tc_mounts_read(facts->arena, &mounts, err);
     if (result < 0)

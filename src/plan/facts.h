@@ -33,6 +33,7 @@ struct tc_fact_path {
     uint64_t size;                /* bytes, of a regular file */
     const char *filesystem;       /* type name, "ext4" */
     bool idmappable;              /* an id-mapped mount of it can be made (meaningful for root only) */
+    bool folds_case;              /* names that differ in case may be one file; sources of mounts only */
     const char *position;         /* "MAJOR:MINOR PATH": where it lies in its file system, equal for every bind of it */
     const char *const *submounts; /* canonical paths of mounts below it, NULL-terminated */
     const char *const *submount_positions;   /* their positions, in the same order */
@@ -69,6 +70,7 @@ struct tc_facts {
     const char *resolv_conf;    /* --net host: content of the host's resolver configuration, or NULL */
 
     unsigned landlock_abi;         /* 0: none */
+    bool mediation;                /* this version has a broker, and the kernel what it needs (Linux 5.19) */
     bool proc_visible;             /* a new procfs may be mounted in a user namespace */
     const char *const *proc_masks; /* what procfs has of tc_proc_masks; NULL-terminated */
     bool overlay;                  /* overlayfs is there */
@@ -96,6 +98,7 @@ struct tc_facts {
                                    caches, state, configuration; NULL-terminated. What does not exist yet is
                                    canonical up to its deepest directory that does */
     const char *const *protect_positions; /* their positions, in the same order */
+    size_t protect_files;                 /* so many at the end of the list are files, not directories */
 };
 
 /**

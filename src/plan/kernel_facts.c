@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/inode.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
 #include "kernel/openat2.h"
+#include "kernel/seccomp.h"
 #include "kernel/userns.h"
+#include "plan/built.h"
 #include "plan/host.h"
 
 unsigned tc_kernel_landlock_abi(void)
@@ -17,6 +20,11 @@ unsigned tc_kernel_landlock_abi(void)
     int abi = tc_landlock_abi();
 
     return abi < 0 ? 0 : (unsigned)abi;
+}
+
+bool tc_kernel_mediation(void)
+{
+    return TC_BUILT_MEDIATION && tc_seccomp_can_listen();
 }
 
 bool tc_kernel_overlay(void)
@@ -61,4 +69,39 @@ bool tc_kernel_idmappable(const struct tc_fact_path *path)
     /* Without user namespaces nothing can be known of the file system, and the launch fails for that reason, by name.
      */
     return mapping < 0 || tc_mount_change(tree, MOUNT_ATTR_IDMAP, true, mapping) == 0;
+}
+
+static bool is_one_of(const char *type, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (strcmp(type, *list) == 0)
+            return true;
+    return false;
+}
+
+/* 9p and vboxsf show what the other side has, fuseblk is mostly NTFS or exFAT. */
+static bool is_folding_type(const char *type)
+{
+    static const char *const types[] = {"vfat",  "msdos", "exfat",   "ntfs", "ntfs3", "fuseblk", "cifs", "smb3",
+                                        "smbfs", "hfs",   "hfsplus", "hpfs", "affs",  "vboxsf",  "9p",   NULL};
+
+    return is_one_of(type, types);
+}
+
+bool tc_kernel_folds_case(const struct tc_fact_path *path)
+{
+    static const char *const per_directory[] = {"ext4", "f2fs", "tmpfs", "bcachefs", NULL};
+    tc_auto_fd directory = TC_NO_FD;
+
+    if (is_folding_type(path->filesystem))
+        return true;
+    for (size_t i = 0; path->submounts != NULL && path->submounts[i] != NULL; i++)
+        if (is_folding_type(path->submount_filesystems[i]))
+            return true;
+    if (path->kind != TC_FILE_DIRECTORY || !is_one_of(path->filesystem, per_directory))
+        return false;
+    directory = tc_openat2(AT_FDCWD, path->canonical, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
+                           RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    /* One that cannot be opened cannot be listed by the cell either; its flag is not known. */
+    return directory >= 0 && tc_inode_folds_case(directory);
 }

@@ -7,9 +7,8 @@
 /*
  * Addresses: an empty network namespace, or the host's when the rules allow
  * every connection. Socket files of the host are another matter: a read-only
- * mount does not keep anyone from connecting to one, so wherever a tree of the
- * host is mounted and the rules do not allow every connection, a broker is
- * needed.
+ * mount does not keep anyone from connecting to one, so wherever the rules do
+ * not allow every connection a broker connects. It starts with the first one.
  */
 
 /* Landlock 6 (Linux 6.12) keeps the cell from abstract sockets and from signals to others. */
@@ -49,16 +48,19 @@ int tc_compile_network(struct tc_compiler *compiler, struct tc_error *err)
 {
     const struct tc_data_mount *mounts = compiler->data.items;
     bool everything = tc_rules_allow_all_connect(compiler->rules);
+    const char *lack = tc_data_lacking(compiler->facts, NULL);
     int result = 0;
 
     if (compiler->plan->net == TC_NET_HOST)
         result = use_host_network(compiler, everything, err);
+    if (!everything && lack == NULL)
+        compiler->notify |= TC_NOTIFY_CONNECT;
     for (size_t i = 0; i < compiler->data.count && result == 0 && !everything; i++)
         if (is_attached(compiler, &mounts[i]))
             result = tc_compiler_need(compiler, "connect",
                                       tc_arena_printf(compiler->arena,
                                                       "a socket file of the host in %s could be connected to",
                                                       mounts[i].target),
-                                      NULL, err);
+                                      NULL, lack, err);
     return result;
 }

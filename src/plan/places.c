@@ -73,8 +73,7 @@ static int check_inherited(struct tc_compiler *compiler, const struct tc_place *
 
     if (kind == TC_FILE_DIRECTORY)
         more |= inherited_access(compiler, target) & ~access & TC_ACCESS_LIST;
-
-    if (more == 0)
+    if (more == 0 || (compiler->notify & TC_NOTIFY_OPEN)) /* a broker opens, whatever the kernel's rules would let */
         return 0;
     return tc_compiler_refuse(compiler, -EPERM, "choose a target outside of it", err,
                               "%s: the rules do not let '%s' be %s, but it lies in a tree that may be", place->where,
@@ -87,10 +86,16 @@ static int check_inherited(struct tc_compiler *compiler, const struct tc_place *
 static int note_fifos(struct tc_compiler *compiler, const char *target, const struct tc_fact_path *source,
                       unsigned access, struct tc_error *err)
 {
-    if (source->kind != TC_FILE_DIRECTORY || !(inherited_access(compiler, target) & ~access & TC_ACCESS_WRITE))
+    const char *lack = tc_data_lacking(compiler->facts, NULL);
+
+    if (source->kind != TC_FILE_DIRECTORY || (compiler->notify & TC_NOTIFY_OPEN) ||
+        !(inherited_access(compiler, target) & ~access & TC_ACCESS_WRITE))
         return 0;
+    if (lack == NULL) /* a broker opens, and for the mount's rules a FIFO is written to like a file */
+        compiler->notify |= TC_NOTIFY_FILES;
     return tc_compiler_need(compiler, target,
-                            "it lies in a tree that may be written, and so may be a FIFO of the host in it", NULL, err);
+                            "it lies in a tree that may be written, and so may be a FIFO of the host in it", NULL, lack,
+                            err);
 }
 
 static int check_point(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
@@ -134,6 +139,8 @@ static int attach(struct tc_compiler *compiler, const struct tc_place *place, co
                   const struct tc_fact_path *source, unsigned access, bool nested, struct tc_error *err)
 {
     struct tc_step *step;
+    const struct tc_data_verdict *verdict = verdict_of(compiler, place);
+    bool writable = verdict->mediated ? verdict->writable : (access & TC_ACCESS_WRITE) != 0;
     int result = check_inherited(compiler, place, target, source->kind, access, err);
 
     if (result == 0)
@@ -147,8 +154,8 @@ static int attach(struct tc_compiler *compiler, const struct tc_place *place, co
     step->device = source->device;
     step->inode = source->inode;
     step->access = access;
-    step->flags = (access & TC_ACCESS_WRITE ? 0 : TC_STEP_READ_ONLY) |
-                  (access & TC_ACCESS_EXECUTE ? 0 : TC_STEP_NOEXEC) | (nested ? TC_STEP_NESTED : 0);
+    step->flags = (writable ? 0 : TC_STEP_READ_ONLY) | (access & TC_ACCESS_EXECUTE ? 0 : TC_STEP_NOEXEC) |
+                  (nested ? TC_STEP_NESTED : 0) | (verdict->mediated ? TC_STEP_MEDIATED : 0);
     return map_ids(compiler, place, step, err);
 }
 
@@ -189,6 +196,7 @@ static int attach_tmpfs(struct tc_compiler *compiler, const struct tc_place *pla
 static int note_needs(struct tc_compiler *compiler, const struct tc_place *place, const struct tc_data_verdict *verdict,
                       struct tc_error *err)
 {
+    const char *lack = tc_data_lacking(compiler->facts, place->source);
     int result = 0;
 
     for (size_t i = 0; i < verdict->need_count && result == 0; i++) {
@@ -196,10 +204,10 @@ static int note_needs(struct tc_compiler *compiler, const struct tc_place *place
         const char *why = rule->effect == TC_ASK ? "an answer is asked for while the command runs"
                                                  : "part of a mount is decided differently than the rest";
 
-        result = tc_compiler_need(compiler, place->target, why, rule, err);
+        result = tc_compiler_need(compiler, place->target, why, rule, lack, err);
     }
     if (verdict->need_count == 0)
-        result = tc_compiler_need(compiler, place->target, verdict->why, NULL, err);
+        result = tc_compiler_need(compiler, place->target, verdict->why, NULL, lack, err);
     return result;
 }
 
@@ -230,19 +238,25 @@ static int note_mount(struct tc_compiler *compiler, const struct tc_place *place
     return verdict->way == TC_WAY_MEDIATED ? note_needs(compiler, place, verdict, err) : 0;
 }
 
-static int compile_place(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
+/* Places are judged before any is attached: whether opens are notified matters to all of them. */
+static int judge_place(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
 {
     struct tc_data_verdict *verdict = verdict_of(compiler, place);
-    bool nested = lies_in_host_tree(compiler, place->target);
-    int result = nested ? check_point(compiler, place, err) : 0;
+    int result = lies_in_host_tree(compiler, place->target) ? check_point(compiler, place, err) : 0;
 
     if (result == 0 && place->source != NULL)
         result = tc_data_judge(compiler->arena, compiler->analysis, &compiler->layout, place, compiler->facts,
                                may_stand_as_skeleton(compiler, place), verdict, err);
-    if (result == 0)
-        result = note_mount(compiler, place, verdict, err);
-    if (result < 0)
-        return result;
+    if (verdict->mediated)
+        compiler->notify |= TC_NOTIFY_FILES | (verdict->named ? TC_NOTIFY_EXECUTE : 0);
+    return result < 0 ? result : note_mount(compiler, place, verdict, err);
+}
+
+static int attach_place(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
+{
+    const struct tc_data_verdict *verdict = verdict_of(compiler, place);
+    bool nested = lies_in_host_tree(compiler, place->target);
+
     if (place->source == NULL)
         return attach_tmpfs(compiler, place, nested, err);
     if (!verdict->whole)
@@ -258,6 +272,8 @@ int tc_compile_data(struct tc_compiler *compiler, struct tc_error *err)
     if (compiler->verdicts == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     for (size_t i = 0; i < compiler->layout.count && result == 0; i++)
-        result = compile_place(compiler, &compiler->layout.places[i], err);
+        result = judge_place(compiler, &compiler->layout.places[i], err);
+    for (size_t i = 0; i < compiler->layout.count && result == 0; i++)
+        result = attach_place(compiler, &compiler->layout.places[i], err);
     return result;
 }

@@ -121,11 +121,12 @@ struct tc_data_mount {
     unsigned access; /* what the floor grants: TC_ACCESS_* */
 };
 
-/* Something that only a broker could enforce. */
+/* Something that only a broker can enforce. */
 struct tc_mediation_need {
     const char *subject;        /* "/workspace", "connect", "rootfs" */
     const char *why;            /* one clause */
     const struct tc_rule *rule; /* the rule that needs it, or NULL */
+    const char *lack;           /* why there is no broker for it (refused, or degraded), or NULL: there is */
 };
 
 /* For every rule: what enforces it and how strong that is. */

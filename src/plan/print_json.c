@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "plan/compile.h"
 #include "plan/names.h"
+#include "plan/notify.h"
 
 /*
  * The plan as JSON, for policy/schema/plan.json. Nothing of it is ever read
@@ -95,6 +96,22 @@ static void emit_kernel(struct tc_emit *emit, const struct tc_plan *plan)
     tc_emit_object(emit, "seccomp");
     tc_emit_string(emit, "name", plan->filter_name);
     tc_emit_unsigned(emit, "size", plan->filter_size);
+    tc_emit_string(emit, "sha256", hash);
+    tc_emit_object_end(emit);
+}
+
+static void emit_broker(struct tc_emit *emit, const struct tc_plan *plan)
+{
+    char hash[TC_SHA256_HEX];
+
+    if (plan->notify == 0) {
+        tc_emit_null(emit, "broker");
+        return;
+    }
+    tc_sha256_hex(plan->notify_filter, plan->notify_filter_size, hash);
+    tc_emit_object(emit, "broker");
+    emit_bits(emit, "notify", tc_notify_names, plan->notify);
+    tc_emit_unsigned(emit, "size", plan->notify_filter_size);
     tc_emit_string(emit, "sha256", hash);
     tc_emit_object_end(emit);
 }
@@ -221,6 +238,7 @@ static void emit_findings(struct tc_emit *emit, const struct tc_plan *plan)
         tc_emit_string(emit, "subject", plan->needs[i].subject);
         tc_emit_string(emit, "why", plan->needs[i].why);
         emit_rule(emit, "rule", plan->needs[i].rule);
+        tc_emit_string(emit, "lack", plan->needs[i].lack);
         tc_emit_object_end(emit);
     }
     tc_emit_array_end(emit);
@@ -265,6 +283,7 @@ void tc_plan_print_json(const struct tc_plan *plan, struct tc_buf *out)
     tc_emit_string(&emit, "hostname", plan->hostname);
     tc_emit_string(&emit, "net", tc_net_names[plan->net]);
     emit_kernel(&emit, plan);
+    emit_broker(&emit, plan);
     emit_command(&emit, plan);
     emit_limits(&emit, plan);
     tc_emit_unsigned(&emit, "scratch_bytes", plan->scratch_size);

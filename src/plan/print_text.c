@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "plan/compile.h"
 #include "plan/names.h"
+#include "plan/notify.h"
 
 /*
  * The plan for people: sections with aligned columns, one line per item. Names
@@ -91,6 +92,15 @@ static void print_identity(const struct tc_plan *plan, struct tc_buf *out)
         break;
     }
     tc_buf_string(out, " on the host\n");
+}
+
+static void print_broker(const struct tc_plan *plan, struct tc_buf *out)
+{
+    if (plan->notify == 0)
+        return;
+    put_head(out, "broker");
+    put_bits(out, tc_notify_names, plan->notify);
+    tc_buf_printf(out, " (%zu bytes)\n", plan->notify_filter_size);
 }
 
 /* Arguments that a reader could mistake are quoted. */
@@ -297,6 +307,7 @@ void tc_plan_print_text(const struct tc_plan *plan, struct tc_buf *out)
     put_head(out, "kernel");
     tc_buf_printf(out, "landlock %u%s, seccomp %s (%zu bytes)\n", plan->landlock_abi,
                   plan->scope_abstract ? " with scopes" : "", plan->filter_name, plan->filter_size);
+    print_broker(plan, out);
     print_command(plan, out);
     print_limits(plan, out);
     print_environment(plan, out);

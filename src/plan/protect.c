@@ -99,6 +99,7 @@ int tc_protect_gather(struct tc_facts *facts, const struct tc_mounts *mounts, co
         if ((paths[count++] = tc_path_clean(facts->arena, base, extra[i])) == NULL)
             return tc_error_set(err, -ENOMEM, "find what is out of reach");
     }
+    facts->protect_files = extra_count;
     result = locate(facts, mounts, paths, count);
     return result < 0 ? tc_error_set(err, result, "find what is out of reach") : 0;
 }

@@ -168,13 +168,61 @@ static bool overlaps(const struct tc_facts *facts, size_t own, const char *name,
            (position_below(own_position, position) || position_below(position, own_position));
 }
 
+/* The path in the cell of what toolcell goes by, in a tree that is part of a step; NULL when it is not below it. */
+static const char *path_in_cell(struct tc_compiler *compiler, const struct tc_step *step, size_t own, const char *name,
+                                const char *position)
+{
+    const struct tc_facts *facts = compiler->facts;
+    const char *own_position = facts->protect_positions == NULL ? "" : facts->protect_positions[own];
+    const char *root = tc_path_relative(name, step->source);
+    const char *rest = tc_path_relative(facts->protect[own], name);
+
+    if (rest == NULL && position != NULL && position_below(own_position, position))
+        rest = own_position + strlen(position);
+    if (root == NULL || rest == NULL)
+        return NULL;
+    return tc_path_clean(compiler->arena, step->target, tc_arena_printf(compiler->arena, "./%s/%s", root, rest));
+}
+
+static const struct tc_place *place_of(const struct tc_compiler *compiler, const struct tc_step *step)
+{
+    for (size_t i = 0; i < compiler->layout.count; i++)
+        if (strcmp(compiler->layout.places[i].target, step->target) == 0)
+            return &compiler->layout.places[i];
+    return NULL;
+}
+
+/* In a mediated mount names decide: does every rule about it, and about all that may lie below it, deny writing? A
+ * directory on the way cannot be renamed either, since what is in it would be decided more freely elsewhere. */
+static bool is_denied(struct tc_compiler *compiler, const struct tc_step *step, const char *path, bool file)
+{
+    const struct tc_place *place = place_of(compiler, step);
+    struct tc_verdict verdict;
+    struct tc_region region;
+
+    if (!(step->flags & TC_STEP_MEDIATED) || path == NULL || place == NULL ||
+        tc_data_region(compiler->arena, &compiler->layout, place, &region) < 0)
+        return false;
+    region.target = path;
+    region.kind = file ? TC_REGION_FILE : TC_REGION_TREE;
+    region.data_root = false;
+    return tc_analysis_judge(compiler->analysis, &region, TC_OP_WRITE, NULL, &verdict) == 0 &&
+           verdict.effects == TC_EFFECT_BIT(TC_DENY);
+}
+
 static int check_protected(struct tc_compiler *compiler, const struct tc_step *step, const char *name,
                            const char *position, struct tc_error *err)
 {
     const struct tc_facts *facts = compiler->facts;
 
-    for (size_t i = 0; facts->protect != NULL && facts->protect[i] != NULL; i++)
-        if (overlaps(facts, i, name, position))
+    size_t count = 0;
+
+    while (facts->protect != NULL && facts->protect[count] != NULL)
+        count++;
+    for (size_t i = 0; i < count; i++)
+        if (overlaps(facts, i, name, position) &&
+            !is_denied(compiler, step, path_in_cell(compiler, step, i, name, position),
+                       i >= count - facts->protect_files))
             return tc_compiler_refuse(compiler, -EPERM, "mount it read-only, or keep the two apart", err,
                                       "%s: '%s' would be writable in the cell as part of '%s', and toolcell goes by it",
                                       step->target, facts->protect[i], name);
@@ -221,13 +269,20 @@ int tc_compile_sources(struct tc_compiler *compiler, struct tc_error *err)
     return check_aliases(compiler, &exposures, err);
 }
 
+/* By the cell itself, or for it by the broker. */
+static bool is_writable(const struct tc_step *step)
+{
+    return (step->access & TC_ACCESS_WRITE) ||
+           (step->flags & (TC_STEP_MEDIATED | TC_STEP_READ_ONLY)) == TC_STEP_MEDIATED;
+}
+
 int tc_compile_reach(struct tc_compiler *compiler, struct tc_error *err)
 {
     const struct tc_step *steps = compiler->steps.items;
     int result = 0;
 
     for (size_t i = 0; i < compiler->steps.count && result == 0; i++)
-        if (steps[i].kind == TC_STEP_BIND && (steps[i].access & TC_ACCESS_WRITE))
+        if (steps[i].kind == TC_STEP_BIND && is_writable(&steps[i]))
             result = check_step(compiler, &steps[i], err);
     return result;
 }

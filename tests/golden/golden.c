@@ -81,6 +81,7 @@ static struct tc_fact_path read_path(struct golden *golden, const struct tc_json
     fact.gid = (gid_t)get_number(object, "gid", fact.gid);
     fact.filesystem = get_text(golden, object, "filesystem", fact.filesystem);
     fact.idmappable = get_flag(object, "idmappable", true);
+    fact.folds_case = get_flag(object, "folds_case", false);
     fact.position = get_text(golden, object, "position", fact.position);
     if (!tc_json_member(object, "submounts", &submounts))
         return fact;
@@ -193,11 +194,13 @@ static void read_facts(struct golden *golden)
     facts->directory = get_text(golden, &golden->facts, "directory", facts->directory);
     facts->environ = read_list(golden, &golden->facts, "environ", facts->environ);
     facts->landlock_abi = (unsigned)get_number(&golden->facts, "landlock_abi", facts->landlock_abi);
+    facts->mediation = get_flag(&golden->facts, "mediation", false);
     facts->proc_visible = get_flag(&golden->facts, "proc_visible", true);
     facts->proc_masks = tc_proc_masks;
     facts->stdin_terminal = get_flag(&golden->facts, "stdin_terminal", false);
     facts->resolv_conf = get_text(golden, &golden->facts, "resolv_conf", NULL);
     facts->protect = read_list(golden, &golden->facts, "protect", facts->protect);
+    facts->protect_files = (size_t)get_number(&golden->facts, "protect_files", 0);
     facts->protect_positions = read_list(golden, &golden->facts, "protect_positions", NULL);
     if (tc_json_member(&golden->facts, "workspace", &member))
         facts->workspace = read_path(golden, &member);
@@ -248,7 +251,7 @@ static void blank_builds(struct tc_plan *plan)
 {
     snprintf(plan->hash, sizeof(plan->hash), "-");
     snprintf(plan->policy_hash, sizeof(plan->policy_hash), "-");
-    plan->filter_size = 0;
+    plan->filter_size = plan->notify_filter_size = 0;
 }
 
 static void compile_case(struct golden *golden, bool json, struct tc_buf *out)

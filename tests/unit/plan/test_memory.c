@@ -114,6 +114,12 @@ static int compile(struct world *world, const struct tc_ruleset *rules)
     return world_compile(world, rules, TC_COMPILE_SHOW, &plan, NULL);
 }
 
+static int compile_mediated(struct world *world, const struct tc_ruleset *rules)
+{
+    world->facts.mediation = true;
+    return compile(world, rules);
+}
+
 static int print(struct world *world, const struct tc_ruleset *rules)
 {
     long n = fail_after;
@@ -143,6 +149,12 @@ START_TEST(test_compile)
 }
 END_TEST
 
+START_TEST(test_compile_mediated)
+{
+    repeat(compile_mediated, policies[_i]);
+}
+END_TEST
+
 START_TEST(test_print)
 {
     repeat(print, policies[_i]);
@@ -162,6 +174,7 @@ int main(void)
 
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, test_compile, 0, TC_COUNT(policies));
+    tcase_add_loop_test(tests, test_compile_mediated, 0, TC_COUNT(policies));
     tcase_add_loop_test(tests, test_print, 0, TC_COUNT(policies));
     tcase_add_loop_test(tests, test_gather, 0, 2);
     suite_add_tcase(suite, tests);
