@@ -111,7 +111,7 @@ static int hand_over(struct tc_launch *launch, struct tc_error *err)
     int r = tc_handover_begin(&handover, launch);
 
     if (r < 0) {
-        tc_error_set(err, r, "start the child");
+        tc_error_set(err, r, "hand the plan to the child");
         return tc_error_stage(err, "namespaces");
     }
     if (launch->privileged && tc_source_prepare_all(launch, &handover, err) < 0)
@@ -154,11 +154,12 @@ int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct t
 /* Returns bytes read (0: init was executed, or the child was killed) or -errno. */
 static ssize_t await_report(int fd, struct tc_error *ret)
 {
+    const struct timespec timeout = {.tv_sec = LAUNCH_TIMEOUT_S};
     struct pollfd watched = {.fd = fd, .events = POLLIN};
     int r;
 
     do
-        r = poll(&watched, 1, LAUNCH_TIMEOUT_S * 1000);
+        r = ppoll(&watched, 1, &timeout, NULL);
     while (r < 0 && errno == EINTR);
     if (r > 0)
         return read(fd, ret, sizeof *ret);
