@@ -139,44 +139,62 @@ static int open_pidfd(pid_t pid, unsigned flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* One field of a status file, as number; -1 when it is not there. */
-static long status_field(struct tc_stopped *stopped, const char *field, int base, long *ret_last)
+/* The last of the numbers that follow a field, one for each pid namespace; the first in *ret_first. -1: none. */
+static long find_field(const char *text, const char *field, int base, long *ret_first)
 {
-    char name[32], text[4096];
+    char *at = strstr(text, field);
+    long number = -1;
+
+    if (at == NULL)
+        return -1;
+    at += strlen(field);
+    number = *ret_first = strtol(at, &at, base);
+    while (*at == '\t' || *at == ' ')
+        number = strtol(at, &at, base);
+    return number;
+}
+
+/* Read the status of the thread, once: it is costly. */
+static int read_status(struct tc_stopped *stopped)
+{
+    char name[32], text[2048];
     tc_auto_fd fd = TC_NO_FD;
     ssize_t length;
-    char *found;
+    long first;
 
+    if (stopped->status.known)
+        return 0;
     snprintf(name, sizeof name, "%d/status", (int)stopped->tid);
     fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
     length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (length <= 0)
-        return -1;
+        return -ESRCH;
     text[length] = '\0';
-    found = strstr(text, field);
-    if (found == NULL)
-        return -1;
-    found += strlen(field);
-    long first = strtol(found, &found, base);
-    for (long last = first; ret_last != NULL; last = strtol(found, &found, base)) {
-        *ret_last = last;
-        if (*found != '\t' && *found != ' ')
-            break;
-    }
-    return first;
+    stopped->status.umask = (unsigned)find_field(text, "\nUmask:", 8, &first) & 0777;
+    stopped->status.pid = (pid_t)find_field(text, "\nNStgid:", 10, &first);
+    stopped->status.tid = (pid_t)find_field(text, "\nNSpid:", 10, &first);
+    stopped->status.leader = find_field(text, "\nTgid:", 10, &first) < 0 ? -1 : (pid_t)first;
+    if (stopped->status.pid < 0 || stopped->status.tid < 0 || stopped->status.leader < 0)
+        return -ESRCH;
+    if (!tc_stopped_valid(stopped))
+        return -ESRCH;
+    stopped->status.known = true;
+    return 0;
 }
 
 /* Before Linux 6.9 a pidfd is of a process: of use for a thread that shares its descriptors with the leader. */
 static int open_leader(struct tc_stopped *stopped)
 {
-    long leader = status_field(stopped, "\nTgid:", 10, NULL);
+    pid_t leader;
+    int r = read_status(stopped);
 
-    if (leader <= 0)
-        return -ESRCH;
+    if (r < 0)
+        return r;
+    leader = stopped->status.leader;
     if (leader != stopped->tid &&
-        syscall(SYS_kcmp, (pid_t)leader, stopped->tid, KCMP_FILES, 0, 0) != 0) /* -EPERM, -ENOSYS: do not guess */
+        syscall(SYS_kcmp, leader, stopped->tid, KCMP_FILES, 0, 0) != 0) /* -EPERM, -ENOSYS: do not guess */
         return -EPERM;
-    return open_pidfd((pid_t)leader, 0);
+    return open_pidfd(leader, 0);
 }
 
 static long get_fd(struct tc_stopped *stopped, void *argument)
@@ -232,24 +250,22 @@ int tc_caller_base(struct tc_stopped *stopped, int dirfd)
 
 int tc_caller_umask(struct tc_stopped *stopped, unsigned *ret)
 {
-    long value = status_field(stopped, "\nUmask:", 8, NULL);
+    int r = read_status(stopped);
 
-    if (value < 0 || value > 0777)
-        return -ESRCH;
-    *ret = (unsigned)value;
-    return still(stopped, 0);
+    if (r == 0)
+        *ret = stopped->status.umask;
+    return r;
 }
 
 int tc_caller_ids(struct tc_stopped *stopped, pid_t *ret_pid, pid_t *ret_tid)
 {
-    long pid = -1, tid = -1;
+    int r = read_status(stopped);
 
-    /* One number for each pid namespace; the last is the thread's own. */
-    if (status_field(stopped, "\nNStgid:", 10, &pid) < 0 || status_field(stopped, "\nNSpid:", 10, &tid) < 0)
-        return -ESRCH;
-    *ret_pid = (pid_t)pid;
-    *ret_tid = (pid_t)tid;
-    return still(stopped, 0);
+    if (r == 0) {
+        *ret_pid = stopped->status.pid;
+        *ret_tid = stopped->status.tid;
+    }
+    return r;
 }
 
 #define PTS_MAJOR_FIRST 136

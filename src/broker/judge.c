@@ -69,7 +69,8 @@ int tc_judge_floor(struct tc_stopped *stopped, const struct tc_object *object, u
     /* In a mediated mount the rules alone decide; without Landlock there is no such floor. */
     if (object->mount != NULL || plan->landlock_abi == 0 || tc_object_nameless(object))
         return 0;
-    access = object->place != NULL ? object->place->access : tc_mounts_access(plan, object->path);
+    access =
+        object->place != NULL && !object->place->root ? object->place->access : tc_mounts_access(plan, object->path);
     if (access & TC_ACCESS_WRITE)
         access |= TC_ACCESS_MODIFY;
     if ((access & rights) == rights)

@@ -64,11 +64,13 @@ static bool mediated_at(const struct tc_plan *plan, const char *path)
     return false;
 }
 
-static int learn_one(struct tc_broker_state *state, const struct tc_step *step, struct tc_broker_mount *mount)
+/* Learn the mount at a target; kind: of the step that attached it. */
+static int learn_one(struct tc_broker_state *state, const char *target, enum tc_step_kind kind,
+                     struct tc_broker_mount *mount)
 {
-    enum tc_area area = area_of(state->view, step->target);
+    enum tc_area area = area_of(state->view, target);
     struct statx what;
-    tc_auto_fd fd = tc_open_how(state->root, step->target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
+    tc_auto_fd fd = tc_open_how(state->root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
 
     if (fd < 0)
         return fd;
@@ -77,27 +79,33 @@ static int learn_one(struct tc_broker_state *state, const struct tc_step *step, 
     if ((what.stx_mask & STATX_MNT_ID) == 0)
         return -EOPNOTSUPP; /* Linux 5.8 */
     *mount = (struct tc_broker_mount){.id = what.stx_mnt_id,
-                                      .target = step->target,
-                                      .target_length = strlen(step->target),
-                                      .mediated = mediated_at(state->plan, step->target),
+                                      .target = target,
+                                      .target_length = strlen(target),
+                                      .mediated = mediated_at(state->plan, target),
                                       .data = area == TC_AREA_DATA,
-                                      .scratch = step->kind == TC_STEP_SCRATCH || step->kind == TC_STEP_TMPFS,
-                                      .procfs = step->kind == TC_STEP_PROC,
-                                      .access = tc_mounts_access(state->plan, step->target)};
+                                      .scratch = kind == TC_STEP_SCRATCH || kind == TC_STEP_TMPFS,
+                                      .procfs = kind == TC_STEP_PROC,
+                                      .access = tc_mounts_access(state->plan, target)};
     return -pthread_mutex_init(&mount->lock, NULL);
 }
 
 int tc_mounts_learn(struct tc_broker_state *state)
 {
     const struct tc_plan *plan = state->plan;
+    int r;
 
     state->mounts = calloc(plan->step_count + 1, sizeof *state->mounts);
     if (state->mounts == NULL)
         return -ENOMEM;
+    r = learn_one(state, "/", TC_STEP_DIRECTORY, &state->mounts[0]);
+    if (r < 0)
+        return r;
+    state->mounts[0].root = true;
+    state->mount_count = 1;
     for (size_t i = 0; i < plan->step_count; i++) {
         if (!attaches(plan->steps[i].kind))
             continue;
-        int r = learn_one(state, &plan->steps[i], &state->mounts[state->mount_count]);
+        r = learn_one(state, plan->steps[i].target, plan->steps[i].kind, &state->mounts[state->mount_count]);
         if (r < 0)
             return r;
         state->mount_count++;

@@ -92,9 +92,12 @@ static int place(const struct tc_stopped *stopped, struct tc_object *object)
         return object->path[0] == '(' ? -EACCES : 0; /* "(unreachable)/...": not in the cell's tree */
     outer = object->place;
     if (outer == NULL) {
+        if (tc_object_nameless(object))
+            return 0;
         outer = mount_by_path(stopped->state, object->path);
-        /* Scratch holds no mounts but the plan's: this is the inside of one whose parents were renamed there. */
-        if (outer != NULL && outer->scratch)
+        /* The cell's own tree and scratch hold no mounts but the plan's. This is the inside of one whose parents were
+         * renamed in scratch; or it is not in the cell's tree at all, and the kernel's name is that of another one. */
+        if (outer == NULL || outer->root || outer->scratch || !stands_there(stopped, object))
             return -EACCES;
     } else if (!tc_path_below(object->path, outer->target)) {
         return -EACCES;

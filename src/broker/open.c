@@ -60,12 +60,6 @@ static bool reads(const struct tc_opening *opening)
     return (opening->flags & O_ACCMODE) != O_WRONLY;
 }
 
-/* The flags to open with here. */
-static uint64_t quietly(uint64_t flags)
-{
-    return flags | O_NONBLOCK | O_NOCTTY;
-}
-
 const char *tc_opening_given(struct tc_opening *opening)
 {
     if (!opening->linked)
@@ -147,35 +141,70 @@ static int finish(struct tc_opening *opening, struct tc_object *object)
 
 /* ---- in the real tree ---- */
 
-/* Somebody holds a lease, which this attempt has begun to break. */
-static int wait_lease(struct tc_opening *opening, int directory, const char *path, uint64_t flags, uint64_t resolve)
+bool tc_opening_again(struct tc_opening *opening, int *fd)
 {
     const struct timespec pause = {.tv_nsec = LEASE_PAUSE_NS};
-    uint64_t deadline = tc_clock_ms() + LEASE_PATIENCE_MS;
-    int fd = -EWOULDBLOCK;
+    uint64_t now;
 
-    while (fd == -EWOULDBLOCK && (opening->flags & O_NONBLOCK) == 0) {
-        if (tc_stopped_abandoned(opening->stopped))
-            return -EINTR;
-        if (tc_clock_ms() >= deadline)
-            return -EACCES;
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        fd = tc_open_how(directory, path, flags, opening->mode, resolve);
+    if (*fd != -EWOULDBLOCK || (opening->flags & O_NONBLOCK) != 0)
+        return false;
+    if (tc_stopped_abandoned(opening->stopped)) {
+        *fd = -EINTR;
+        return false;
     }
-    return fd;
+    now = tc_clock_ms();
+    if (opening->patience == 0)
+        opening->patience = now + LEASE_PATIENCE_MS;
+    if (now >= opening->patience)
+        return false;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    return true;
 }
 
 int tc_opening_try(struct tc_opening *opening, int directory, const char *path, uint64_t flags, uint64_t resolve)
 {
-    int fd = tc_open_how(directory, path, quietly(flags), opening->mode, resolve);
+    int fd;
 
-    return fd == -EWOULDBLOCK ? wait_lease(opening, directory, path, quietly(flags), resolve) : fd;
+    do
+        fd = tc_open_how(directory, path, tc_opening_quietly(flags), opening->mode, resolve);
+    while (tc_opening_again(opening, &fd));
+    return fd;
+}
+
+/*
+ * Make what is opened with O_CREAT in the way the caller would. Its umask is costly to learn, so what is there already
+ * is opened without: true when there is nothing left to do.
+ */
+static int prepare_creation(struct tc_opening *opening, int *ret_fd)
+{
+    uint64_t plain = opening->flags & ~(uint64_t)O_CREAT;
+    unsigned mask = 0;
+    struct stat what;
+    int r;
+
+    if ((opening->flags & (O_CREAT | O_EXCL | O_DIRECTORY)) == O_CREAT) {
+        *ret_fd = tc_open_how(opening->base, opening->path, tc_opening_quietly(plain), 0,
+                              RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+        if (*ret_fd >= 0 && fstat(*ret_fd, &what) == 0 && !S_ISDIR(what.st_mode))
+            return 1;
+        tc_cleanup_fd(ret_fd); /* the whole call says what is wrong with a directory */
+    }
+    r = tc_caller_umask(opening->stopped, &mask);
+    if (r == 0)
+        umask(mask); /* of this thread, which has a file system state of its own */
+    return r;
 }
 
 static int open_real(struct tc_opening *opening)
 {
-    int fd = tc_opening_try(opening, opening->base, opening->path, opening->flags,
-                            RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    int fd = TC_NO_FD, r = 0;
+
+    if (opening->flags & (O_CREAT | TMPFILE_BIT))
+        r = prepare_creation(opening, &fd);
+    if (r != 0)
+        return r < 0 ? r : fd;
+    fd = tc_opening_try(opening, opening->base, opening->path, opening->flags,
+                        RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
     if (fd != -ELOOP)
         return fd;
@@ -215,34 +244,45 @@ static int open_special(struct tc_opening *opening, struct tc_object *object)
     return r < 0 ? r : wait_fifo(opening, object);
 }
 
+/* The caller may look at itself even where its ids and the broker's do not do: when it is not dumpable. */
+static int reopen(struct tc_opening *opening, const struct tc_object *object)
+{
+    int fd;
+
+    do
+        fd = tc_object_reopen(opening->stopped, object, tc_opening_quietly(opening->flags));
+    while (tc_opening_again(opening, &fd));
+    if ((fd != -EACCES && fd != -EPERM) || object->place == NULL || !object->place->procfs ||
+        !tc_magic_own(opening->stopped, object->fd))
+        return fd;
+    tc_caller_privilege(true);
+    fd = tc_object_reopen(opening->stopped, object, tc_opening_quietly(opening->flags));
+    tc_caller_privilege(false);
+    return fd;
+}
+
 /* An object that was found, opened for the caller. What the kernel checks by the last name of a path is checked here.
  */
 static int open_found(struct tc_opening *opening, struct tc_object *object)
 {
-    bool directory = S_ISDIR(object->stat.stx_mode), own;
     int fd;
 
     if ((opening->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
         return -EEXIST;
     if (S_ISLNK(object->stat.stx_mode))
         return -ELOOP;
-    if (directory && (opening->flags & O_CREAT) != 0)
+    if (S_ISDIR(object->stat.stx_mode) && (opening->flags & O_CREAT) != 0)
         return -EISDIR;
     if (opening->flags & TMPFILE_BIT)
         return -EOPNOTSUPP;
-    own = object->place != NULL && object->place->procfs && tc_magic_own(opening->stopped, object->fd);
-    if (own)
-        tc_caller_privilege(true);
-    fd = tc_object_reopen(opening->stopped, object, quietly(opening->flags));
-    if (own)
-        tc_caller_privilege(false);
+    fd = reopen(opening, object);
     if (fd == -ENXIO)
         return open_special(opening, object);
     if (fd != -EROFS || object->mount == NULL)
         return fd;
     fd = tc_opening_judge(opening, object);
     opening->granted = true;
-    return fd < 0 ? fd : tc_twin_same(opening->stopped, object, quietly(opening->flags));
+    return fd < 0 ? fd : tc_opening_twin_same(opening, object);
 }
 
 /* Follow the path by hand, and open what it leads to. */
@@ -250,7 +290,7 @@ static int open_slowly(struct tc_opening *opening)
 {
     bool follow = (opening->flags & O_NOFOLLOW) == 0 && (opening->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
     tc_auto_object object = TC_OBJECT_NONE;
-    int r = tc_object_from(opening->stopped, opening->base, opening->path, follow, &object);
+    int r = tc_object_walk(opening->stopped, opening->base, opening->path, follow, &object);
 
     opening->linked = true;
     if (r == -ENOENT && (opening->flags & O_CREAT) != 0)
@@ -294,25 +334,19 @@ static int begin(struct tc_opening *opening)
 {
     struct tc_stopped *stopped = opening->stopped;
     const struct tc_call *call = stopped->call;
-    unsigned umask_of_caller = 0;
     int r;
 
     opening->flags = (uint64_t)(unsigned)tc_call_int(stopped, call->flags, O_CREAT | O_WRONLY | O_TRUNC) & KNOWN_FLAGS;
     if ((opening->flags & O_ACCMODE) == O_ACCMODE)
         return -EACCES; /* neither reading nor writing, but ioctl and leases: no rule speaks of that */
-    if (opening->flags & (O_CREAT | TMPFILE_BIT)) {
-        /* Set-id bits would be set on the host, too; the filter refuses them already. */
+    /* Set-id bits would be set on the host, too; the filter refuses them already. */
+    if (opening->flags & (O_CREAT | TMPFILE_BIT))
         opening->mode = (uint64_t)(unsigned)tc_call_int(stopped, call->mode, 0) & 01777;
-        r = tc_caller_umask(stopped, &umask_of_caller);
-        if (r < 0)
-            return r;
-        umask(umask_of_caller); /* of this thread, which has a file system state of its own */
-    }
     r = tc_caller_string(stopped, stopped->args[call->path], opening->path, NULL);
     if (r < 0)
         return r;
     if (opening->path[0] == '\0') /* the kernel says what is wrong with that: the flags, if they are, come first */
-        return tc_open_how(stopped->state->root, "", quietly(opening->flags), opening->mode, 0);
+        return tc_open_how(stopped->state->root, "", tc_opening_quietly(opening->flags), opening->mode, 0);
     opening->base = tc_base_open(stopped, tc_call_int(stopped, call->directory, AT_FDCWD), opening->path);
     return opening->base < 0 ? opening->base : 0;
 }
@@ -330,13 +364,17 @@ void tc_handle_open(struct tc_stopped *stopped)
     opening.stopped = stopped;
     opening.base = TC_NO_FD;
     opening.mode = 0;
+    opening.patience = 0;
     opening.linked = false;
     opening.granted = false;
     opening.given[0] = '\0';
     r = begin(&opening);
     if (r == 0)
         r = perform(&opening);
+    /* Without O_NONBLOCK nobody expects that; the holder of the lease had its time. */
+    if (r == -EWOULDBLOCK && (opening.flags & O_NONBLOCK) == 0)
+        r = -EACCES;
     if (r < 0)
         tc_answer_error(stopped, r);
-    tc_cleanup_fd(&opening.base);
+    tc_base_close(stopped, opening.base);
 }

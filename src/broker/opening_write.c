@@ -21,9 +21,24 @@
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 #define RACES_MOST 16 /* in which the name changed between judging and opening, one after the other */
 
-static uint64_t twin_flags(const struct tc_opening *opening)
+int tc_opening_twin_same(struct tc_opening *opening, const struct tc_object *object)
 {
-    return opening->flags | O_NONBLOCK | O_NOCTTY;
+    int fd;
+
+    do
+        fd = tc_twin_same(opening->stopped, object, tc_opening_quietly(opening->flags));
+    while (tc_opening_again(opening, &fd));
+    return fd;
+}
+
+static int open_twin(struct tc_opening *opening, const char *path, uint64_t flags, uint64_t mode)
+{
+    int fd;
+
+    do
+        fd = tc_twin_open(opening->stopped, path, tc_opening_quietly(flags), mode);
+    while (tc_opening_again(opening, &fd));
+    return fd;
 }
 
 /* What exists. -ESTALE: it changed meanwhile. */
@@ -42,8 +57,8 @@ static int write_existing(struct tc_opening *opening, const struct tc_object *ob
         return r;
     opening->granted = true;
     if (object->jumped)
-        return tc_twin_same(opening->stopped, object, twin_flags(opening));
-    r = tc_twin_open(opening->stopped, object->path, twin_flags(opening) & ~(uint64_t)O_CREAT, 0);
+        return tc_opening_twin_same(opening, object);
+    r = open_twin(opening, object->path, opening->flags & ~(uint64_t)O_CREAT, 0);
     return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
 }
 
@@ -66,7 +81,7 @@ static int create_named(struct tc_opening *opening, const struct tc_object *pare
     if (r < 0)
         return r;
     opening->granted = true;
-    r = tc_twin_open(stopped, path, twin_flags(opening), opening->mode);
+    r = open_twin(opening, path, opening->flags, opening->mode);
     return r == -ELOOP ? -ESTALE : r;
 }
 

@@ -25,6 +25,12 @@ struct tc_stopped {
     int nr;
     uint64_t args[6];
     bool answered;
+    struct {
+        bool known;
+        unsigned umask;
+        pid_t pid, tid;                /* as the cell sees them */
+        pid_t leader;                  /* as the broker does */
+    } status;                          /* lazily (caller.c) */
     int pidfd;                         /* lazily (caller.c); TC_NO_FD */
     const _Atomic uint64_t *abandoned; /* set to id by the monitor */
 };

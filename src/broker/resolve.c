@@ -15,9 +15,14 @@
 
 int tc_base_open(struct tc_stopped *stopped, int dirfd, const char *path)
 {
-    if (path[0] != '/')
-        return tc_caller_base(stopped, dirfd);
-    return tc_open_how(stopped->state->root, "/", O_PATH | O_DIRECTORY, 0, 0);
+    /* Of an absolute path no directory matters. */
+    return path[0] == '/' ? stopped->state->root : tc_caller_base(stopped, dirfd);
+}
+
+void tc_base_close(const struct tc_stopped *stopped, int base)
+{
+    if (base >= 0 && base != stopped->state->root)
+        close(base);
 }
 
 static int walk_object(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *object)
@@ -34,6 +39,20 @@ static int walk_object(struct tc_stopped *stopped, int base, const char *path, b
     return 0;
 }
 
+static int describe(struct tc_stopped *stopped, int r, struct tc_object *object)
+{
+    if (r == 0)
+        r = tc_object_describe(stopped, object);
+    if (r < 0)
+        tc_cleanup_object(object);
+    return r;
+}
+
+int tc_object_walk(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret)
+{
+    return describe(stopped, walk_object(stopped, base, path, follow, ret), ret);
+}
+
 int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret)
 {
     int r = 0;
@@ -45,27 +64,22 @@ int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool 
         r = walk_object(stopped, base, path, follow, ret);
     else if (ret->fd < 0)
         r = ret->fd;
-    if (r == 0)
-        r = tc_object_describe(stopped, ret);
-    if (r < 0)
-        tc_cleanup_object(ret);
-    return r;
+    return describe(stopped, r, ret);
 }
 
 int tc_resolve_object(struct tc_stopped *stopped, int dirfd, const char *path, bool follow, struct tc_object *ret)
 {
-    tc_auto_fd base = tc_base_open(stopped, dirfd, path);
-    int r;
+    int base = tc_base_open(stopped, dirfd, path), r;
 
     if (base < 0)
         return base;
-    if (path[0] != '\0')
-        return tc_object_from(stopped, base, path, follow, ret);
-    ret->jumped = true;
-    ret->fd = tc_take_fd(&base);
-    r = tc_object_describe(stopped, ret);
-    if (r < 0)
-        tc_cleanup_object(ret);
+    if (path[0] == '\0') {
+        ret->jumped = true;
+        ret->fd = base;
+        return describe(stopped, 0, ret);
+    }
+    r = tc_object_from(stopped, base, path, follow, ret);
+    tc_base_close(stopped, base);
     return r;
 }
 

@@ -9,8 +9,12 @@
  * caller's working directory may change in between, this one does not.
  */
 
-/** The directory where path starts: a new descriptor, or as tc_caller_base(). */
+/** The directory where path starts, to be closed with tc_base_close(); or as tc_caller_base(). */
 int tc_base_open(struct tc_stopped *stopped, int dirfd, const char *path);
+void tc_base_close(const struct tc_stopped *stopped, int base);
+
+/** As tc_object_from(), but walked by hand at once: the kernel was asked already. */
+int tc_object_walk(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret);
 
 /** tc_resolve_object() from a directory; path is not empty. */
 int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret);

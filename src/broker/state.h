@@ -21,6 +21,7 @@ struct tc_broker_mount {
     size_t target_length;
     bool mediated; /* read-only in the real tree, writable in the twin */
     bool data;     /* relative patterns speak about it: a name in it that is stale is not believed */
+    bool root;     /* the private tree of the cell itself, in which the others stand */
     bool scratch;  /* made for the cell: no mount of the host lies in it */
     bool procfs;
     unsigned access;      /* TC_ACCESS_* that the cell's Landlock domain grants there */

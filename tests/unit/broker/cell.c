@@ -91,6 +91,9 @@ static const struct tc_step steps[] = {
     {.kind = TC_STEP_BIND, .target = "/usr", .flags = TC_STEP_READ_ONLY, .access = TC_ACCESS_READ | TC_ACCESS_LIST},
     {.kind = TC_STEP_SCRATCH, .target = "/tmp", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_WRITE},
     {.kind = TC_STEP_DIRECTORY, .target = "/dev", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_MODIFY},
+    {.kind = TC_STEP_BIND, .target = "/dev/null"},
+    {.kind = TC_STEP_BIND, .target = "/dev/zero"},
+    {.kind = TC_STEP_BIND, .target = "/dev/tty"},
     {.kind = TC_STEP_DEVPTS, .target = "/dev/pts"},
     {.kind = TC_STEP_PROC, .target = "/proc", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_MODIFY},
 };

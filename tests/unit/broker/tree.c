@@ -119,6 +119,7 @@ static void become_command(const struct cell_case *what, int channel)
     MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0); /* as after an exec */
     MUST(chdir("/workspace") == 0);
+    MUST(close(0) == 0 && open("/dev/null", O_RDWR) == 0); /* nothing of the host, as in a real cell */
     umask(022);
     if (!what->native)
         load_filter(channel, what->groups == 0 ? TC_NOTIFY_OPEN : what->groups);
