@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "broker/broker.h"
 #include "cell/cell.h"
 #include "doctor/probe.h"
 #include "doctor/trial.h"
@@ -39,7 +40,27 @@ static int receive(struct tc_cell *cell, struct tc_init_reply *ret, struct tc_er
     return r < 0 ? tc_error_set(err, r, "hear of the cell") : 0;
 }
 
-static int run_program(struct tc_cell *cell, const struct tc_plan *plan, int *ret_status, struct tc_error *err)
+/* A broker for a plan that notifies calls: it gets the listener, and what it says is not heard. A question that it asks
+ * stays without an answer, until the time for the program is over. */
+static int start_broker(const struct tc_cell *cell, const struct tc_plan *plan, struct tc_broker *ret,
+                        struct tc_error *err)
+{
+    const struct tc_broker_setup setup = {
+        .plan = plan, .root = cell->root, .twin = cell->twin, .diag = cell->diag, .init_pidfd = cell->pidfd};
+
+    return plan->notify == 0 ? 0 : tc_broker_start(&setup, ret, err);
+}
+
+static int serve_listener(struct tc_cell *cell, struct tc_broker *broker, struct tc_error *err)
+{
+    tc_auto_fd listener = tc_take_fd(&cell->listener);
+    int r = tc_broker_listen(broker, listener);
+
+    return r < 0 ? tc_error_set(err, r, "hand the broker the listener") : 0;
+}
+
+static int run_program(struct tc_cell *cell, const struct tc_plan *plan, struct tc_broker *broker, int *ret_status,
+                       struct tc_error *err)
 {
     struct tc_init_reply reply = {0};
     tc_auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -49,6 +70,8 @@ static int run_program(struct tc_cell *cell, const struct tc_plan *plan, int *re
         r = receive(cell, &reply, err);
         if (r == 0 && reply.type == TC_INIT_FAILED)
             r = tc_error_set(err, -reply.value, "execute '%s' in the cell", plan->argv[0]);
+        if (r == 0 && reply.type == TC_INIT_LISTENER)
+            r = serve_listener(cell, broker, err);
     }
     *ret_status = reply.value;
     return r;
@@ -57,11 +80,15 @@ static int run_program(struct tc_cell *cell, const struct tc_plan *plan, int *re
 static int start_cell(const struct tc_plan *plan, int *ret_status, struct tc_error *err)
 {
     struct tc_cell cell = TC_CELL_EMPTY;
+    struct tc_broker broker = TC_BROKER_NONE;
     int r = tc_cell_launch(plan, &cell, err);
 
     if (r == 0)
-        r = run_program(&cell, plan, ret_status, err);
+        r = start_broker(&cell, plan, &broker, err);
+    if (r == 0)
+        r = run_program(&cell, plan, &broker, ret_status, err);
     tc_cell_release(&cell);
+    tc_broker_release(&broker);
     return r;
 }
 

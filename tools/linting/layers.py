@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "cell": {"plan", "kernel", "base", "init/protocol.h", "init/image.h"},
     "broker": {"plan", "policy", "kernel", "base"},
     "supervise": {"broker", "cell", "plan", "policy", "kernel", "base", "init/protocol.h"},
-    "doctor": {"cell", "plan", "policy", "kernel", "base", "init/protocol.h", "init/image.h"},
+    "doctor": {"broker", "cell", "plan", "policy", "kernel", "base", "init/protocol.h", "init/image.h"},
     "cli": {"supervise", "doctor", "cell", "plan", "policy", "kernel", "base"},
 }
 # System headers that speak of what a pure layer must not do.
