@@ -4,7 +4,7 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint tools gcc unit man system escape cpython vm clang tidy cppcheck valgrind sanitize fuzz)
+parts=(lint tools gcc unit man system escape missing cpython vm clang tidy cppcheck valgrind sanitize fuzz)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
     [tools]="tests of the lint and of what counts tests"
@@ -13,6 +13,7 @@ declare -A part_about=(
     [man]="man pages build and pass mandoc's lint"
     [system]="system suite, as an ordinary user and, where we are root, as root too"
     [escape]="escape suite: what hostile code tries, each attempt with a control that must succeed"
+    [missing]="with --long: system tests on hosts that lack one system call, call by call"
     [cpython]="CPython's own tests give the same in a cell as outside (with --long: of processes, sockets and threads too)"
     [vm]="tests under Debian's own kernel, as root and as a user, in virtual machines (with --long: both whole suites)"
     [clang]="build with clang, warnings as errors, and its unit tests"
@@ -148,6 +149,34 @@ part_cpython()
     local suite_seconds=3600
     part_gcc
     system_suite cpython build-gcc/toolcell tests/cpython
+}
+
+# One system call taken away at a time: the first and the last steps of a launch that need one, what only the cell's init
+# needs, and two that have a substitute. The files are those in which the most happens to a call; all would take an hour.
+missing_calls=(openat2:ENOSYS open_tree:EPERM mount_setattr:ENOSYS landlock_restrict_self:EPERM memfd_create:EPERM
+    "seccomp for a filter:ENOSYS" "prctl of dumpable:EPERM" setsid:EPERM pidfd_send_signal:ENOSYS statx:ENOSYS)
+missing_tests=(test_cases test_lifetime test_mounts test_signals test_status)
+
+part_missing()
+{
+    local call name i status=0 sums=(0 0 0) counts tests=("${missing_tests[@]/%/.py}")
+    if [ "$TOOLCELL_LONG" != 1 ]; then
+        say "only with --long"
+        return
+    fi
+    part_gcc
+    for call in "${missing_calls[@]}"; do
+        name=missing-${call//[ :]/-}
+        # Without --long of pytest: what takes long there is repetition.
+        TOOLCELL_WITHOUT=$call TOOLCELL_LONG=0 suite_seconds=600 \
+            system_suite "$name" build-gcc/toolcell "${tests[@]/#/tests/system/}" || status=1
+        read -ra counts <"$logs/$name.counts"
+        for i in 0 1 2; do sums[i]=$((sums[i] + counts[i])); done
+    done
+    printf '%d %d %d\n' "${sums[@]}" >"$logs/missing.counts"
+    printf '%d calls taken away, %d passed, %d failed\n' "${#missing_calls[@]}" "${sums[0]}" "${sums[1]}" \
+        >"$logs/missing.closing"
+    return "$status"
 }
 
 part_vm()

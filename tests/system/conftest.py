@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 import harness
+import judging
 import leftovers
+import missing
 
 USER = "toolcell-test"
 
@@ -51,9 +53,28 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
+    if judging.WITHOUT and call.when != "teardown":
+        judge(report)
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("TOOLCELL_MUST_WORK") == "1":
         report.outcome = "failed"
         report.longrepr = f"TOOLCELL_MUST_WORK=1: {report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr}"
+
+
+def judge(report):
+    """On a host that lacks a call (judging.py): what toolcell did counts, not what the test expected."""
+    faults, excused = judging.verdict()
+    if faults:
+        report.outcome = "failed"
+        report.longrepr = "\n".join(faults)
+    elif report.failed and excused:
+        report.outcome = "skipped" if report.when == "setup" else "passed"
+        report.longrepr = (report.nodeid, 0, f"refused for want of {judging.WITHOUT}")
+        judging.excused.append(report.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if judging.WITHOUT:
+        terminalreporter.write_line(f"{len(judging.excused)} tests met a refusal for want of {judging.WITHOUT}")
 
 
 def pytest_generate_tests(metafunc):
@@ -78,9 +99,14 @@ def binary(base):
     if not built.is_file():
         pytest.fail(f"{built} is not there: build it first, or name it with TOOLCELL", pytrace=False)
     (base / "bin").mkdir(mode=0o755)
-    shutil.copy(built, base / "bin" / "toolcell")
-    (base / "bin" / "toolcell").chmod(0o755)
-    return base / "bin" / "toolcell"
+    path = base / "bin" / "toolcell"
+    copy = base / "bin" / "toolcell-itself" if judging.WITHOUT else path
+    shutil.copy(built, copy)
+    copy.chmod(0o755)
+    if judging.WITHOUT:
+        missing.build(path, judging.LOSS, judging.ERROR, copy)
+        judging.watch(path)
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -159,6 +185,7 @@ def nothing_is_left(request):
     base = request.getfixturevalue("base")
     uid, _ = request.getfixturevalue("ordinary")
     before = leftovers.snapshot({uid})
+    judging.begin()
     yield
     lines = leftovers.remaining(before, {uid}, ignore=[base], timeout=1.0 * harness.SLACK)
     leftovers.reap_orphans()

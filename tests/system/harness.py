@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 import agent
+import judging
 import leftovers
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -168,6 +169,10 @@ class Running:
         wanted = text if isinstance(text, bytes) else text.encode()
         with self._changed:
             self._changed.wait_for(lambda: wanted in self._data[stream] or stream in self._ended, timeout * SLACK)
+            seen = wanted in self._data[stream]
+        if not seen:
+            self._note_end()
+        with self._changed:
             assert wanted in self._data[stream], f"never saw {text!r}: {self.sofar()}"
         return self
 
@@ -184,6 +189,12 @@ class Running:
             assert len(lines) > number + 1, f"no line {number}: {self.sofar()}"
         return lines[number]
 
+    def _note_end(self):
+        try:
+            judging.note(self.process.wait(2), *self.sofar().values())
+        except subprocess.TimeoutExpired:
+            pass
+
     def sofar(self):
         return {name: bytes(data) for name, data in self._data.items()}
 
@@ -199,11 +210,13 @@ class Running:
             status = self.process.wait(timeout * SLACK)
         except subprocess.TimeoutExpired:
             self.kill()
+            judging.note(None, *self.sofar().values())
             pytest.fail(f"still running after {timeout} s: {self.sofar()}")
         seconds = time.monotonic() - self._begin
         for thread in self._threads:
             thread.join(5 * SLACK)
         out, err = bytes(self._data["stdout"]), bytes(self._data["stderr"])
+        judging.note(status, out, err)
         if not self._events or status < 0:
             return Outcome(status, out, err, err.decode(errors="replace"), [], seconds)
         events = parse_events(out)

@@ -8,10 +8,9 @@ changes, for the reason given here. A cell that is silently weaker is neither.
 import dataclasses
 import os
 import subprocess
+from pathlib import Path
 
-from harness import SOURCE
-
-WITHOUT = SOURCE / "tests" / "system" / "probes" / "without.c"
+WITHOUT = Path(__file__).parent / "probes" / "without.c"
 ERRORS = {"ENOSYS": "Function not implemented", "EPERM": "Operation not permitted"}
 
 

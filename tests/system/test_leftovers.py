@@ -86,7 +86,7 @@ def run_nested(base, name, source, **environment):
     """The real conftest, in a run of its own."""
     nested = base / name
     nested.mkdir(exist_ok=True)
-    for file in ("conftest.py", "harness.py", "agent.py", "leftovers.py"):
+    for file in ("conftest.py", "harness.py", "agent.py", "judging.py", "leftovers.py", "missing.py"):
         shutil.copy(HERE / file, nested / file)
     (nested / "test_nested.py").write_text(source)
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", nested], cwd=nested,
