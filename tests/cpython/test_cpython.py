@@ -7,7 +7,9 @@ is run again, test by test and on both sides, since some of these tests measure 
 """
 
 import json
+import os
 import resource
+import signal
 import subprocess
 from pathlib import Path
 
@@ -59,13 +61,10 @@ class Host:
         (self.work / "record.py").write_text(RECORD.read_text())
         with open(self.area / "said", "wb") as said:
             return subprocess.Popen([PYTHON, *COMMAND, *arguments], cwd=self.work, env=environment, preexec_fn=limit,
-                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said, **self.user.popen())
+                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True, **self.user.popen())
 
     def finish(self, process):
-        try:
-            process.wait(SECONDS)
-        finally:
-            process.kill()
+        process.wait(SECONDS)
         return outcomes(self.work, (self.area / "said").read_bytes())
 
 
@@ -86,8 +85,16 @@ def both(cell, host, *arguments):
     try:
         return inside(cell, *arguments), host.finish(process)
     finally:
-        process.kill()
-        process.wait()
+        end(process)
+
+
+def end(process):
+    """Nothing goes on outside: the tests leave children there (a sleep whose shell was killed), which a cell would end."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
 
 
 def module_in_both(cell, host, name):
