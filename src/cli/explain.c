@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/inquiry.h"
+#include "plan/names.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/explain.h"
@@ -70,10 +71,34 @@ static int status_of(enum tc_effect effect)
     return TC_STATUS_DENY;
 }
 
+/* The plan of the same call tells what enforces the rule that decides. */
+static int tell_mechanism(struct tc_inquiry *inquiry, const struct tc_decision *decision, struct tc_question *question)
+{
+    const struct tc_rule *rule = decision->by_project ? decision->project_rule : decision->rule;
+    const struct tc_command_rule *command = decision->by_project ? decision->project_command : decision->command;
+    const struct tc_plan *plan;
+
+    if (decision->because != TC_BECAUSE_RULE)
+        return 0;
+    if (tc_prepare_plan(&inquiry->call, TC_COMPILE_SHOW, false, &inquiry->prepared, &inquiry->err) < 0)
+        return inquiry->err.code;
+    plan = inquiry->prepared.plan;
+    for (size_t i = 0; i < plan->enforcement_count; i++) {
+        const struct tc_enforcement *item = &plan->enforcement[i];
+
+        if (command != NULL ? item->command != command : rule == NULL || item->rule != rule)
+            continue;
+        question->mechanism = item->mechanism;
+        question->strength = tc_strength_name(item->strength);
+    }
+    return 0;
+}
+
 static int answer_explain(struct tc_inquiry *inquiry)
 {
     char *const *words = inquiry->options.rest;
     struct tc_question question = {0};
+    struct tc_decision decision;
     struct tc_view view;
 
     if (words[0] == NULL || words[1] == NULL)
@@ -83,13 +108,16 @@ static int answer_explain(struct tc_inquiry *inquiry)
                      &inquiry->err) < 0 ||
         ask_question(inquiry, words, &question) < 0)
         return inquiry->err.code;
+    decision = tc_question_decide(inquiry->prepared.rules, &view, &question);
+    if (tell_mechanism(inquiry, &decision, &question) < 0)
+        return inquiry->err.code;
     if (inquiry->call.json)
         tc_explain_json(inquiry->prepared.rules, &view, &question, &inquiry->out);
     else
         tc_explain_text(inquiry->prepared.rules, &view, &question, &inquiry->out);
     if (inquiry->call.json)
         tc_buf_char(&inquiry->out, '\n');
-    inquiry->status = status_of(tc_question_decide(inquiry->prepared.rules, &view, &question).effect);
+    inquiry->status = status_of(decision.effect);
     return 0;
 }
 

@@ -167,6 +167,18 @@ static void check_execute(struct check *check, const struct tc_ruleset *rules, b
         warn(check, rules->name, "", "refuses every call: no rule allows execute");
 }
 
+/* The kernel knows execute of mounts and whole trees, not of names. */
+static void check_execute_names(struct check *check, const struct tc_ruleset *rules)
+{
+    for (size_t i = 0; i < rules->rule_count; i++) {
+        const struct tc_rule *rule = &rules->rules[i];
+
+        if (rule->operations == TC_OP_BIT(TC_OP_EXECUTE) && rule->effect != TC_ALLOW &&
+            tc_glob_classify(rule->pattern, rule->pattern_length, NULL, NULL) == TC_GLOB_OTHER)
+            warn_rule(check, rule, "advisory for what the command starts in turn: names are looked at only");
+    }
+}
+
 static void check_commands(struct check *check, const struct tc_ruleset *rules)
 {
     char advice[128];
@@ -196,6 +208,7 @@ static void check_ruleset(struct check *check, const struct tc_ruleset *rules, b
     }
     check_connects(check, rules);
     check_execute(check, rules, project);
+    check_execute_names(check, rules);
     check_commands(check, rules);
 }
 

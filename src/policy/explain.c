@@ -262,6 +262,8 @@ void tc_explain_text(const struct tc_ruleset *rules, const struct tc_view *view,
     size_t count = find_shadowed(rules, view, question, decision.rule, shadowed);
     for (size_t i = 0; i < count; i++)
         write_line("before", shadowed[i], out);
+    if (question->mechanism != NULL)
+        tc_buf_printf(out, "  strength %s: %s\n", question->strength, question->mechanism);
     if (note != NULL)
         tc_buf_printf(out, "  note     %s\n", note);
 }
@@ -339,6 +341,8 @@ void tc_explain_json(const struct tc_ruleset *rules, const struct tc_view *view,
     for (size_t i = 0; i < count; i++)
         emit_rule(&emit, NULL, shadowed[i]);
     tc_emit_array_end(&emit);
+    tc_emit_string(&emit, "mechanism", question->mechanism);
+    tc_emit_string(&emit, "strength", question->strength);
     tc_emit_string(&emit, "note", caveat(question, &decision));
     tc_emit_object_end(&emit);
     out->failed |= tc_buf_failed(&why);

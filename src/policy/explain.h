@@ -21,6 +21,10 @@ struct tc_question {
     const char *address; /* connect: an address, "unix:/path", or NULL */
     unsigned port;
     bool no_network; /* connect: the network is none, rules are not consulted for addresses */
+
+    /* What enforces the rule that decides, and how strong that is, for the answer in words: policy knows no kernel.
+       NULL: not said. */
+    const char *mechanism, *strength;
 };
 
 /**

@@ -196,3 +196,21 @@ def test_control_characters_stay_off_the_terminal(cell, policy):
                   ["plan", "-p", named, "--env", f"A={hostile}", "--", hostile], ["show", named]):
         _, text, error = policy(*words, status=[0, 1, 125])
         assert "\x1b" not in text + error and "\x07" not in text + error, words
+
+
+@pytest.mark.parametrize("rules, words, status, strength", [
+    ([{"pattern": "**", "operations": "all", "effect": "allow"}], ["read", "a"], 0, "kernel"),
+    ([{"pattern": "**", "operations": "all", "effect": "allow"},
+      {"pattern": "a", "operations": ["edit"], "effect": "deny", "priority": 1}], ["edit", "a"], 1, "advisory"),
+    ([{"pattern": "**/a", "operations": ["read"], "effect": "deny", "priority": 1},
+      {"pattern": "**", "operations": "all", "effect": "allow"}], ["read", "a"], 1, "mediated"),
+    ([{"pattern": "b", "operations": ["read"], "effect": "allow"}], ["write", "a"], 1, None),
+])
+def test_explain_names_the_strength(policy, cell, rules, words, status, strength):
+    file = cell.policy(rules)
+    _, text, _ = policy("explain", "-p", str(file), *words, status=[status])
+    assert (f"\n  strength {strength}: " in text) == (strength is not None), text
+    _, text, _ = policy("explain", "--json", "-p", str(file), *words, status=[status])
+    document = json.loads(text)
+    assert document["strength"] == strength
+    assert (document["mechanism"] is None) == (strength is None)

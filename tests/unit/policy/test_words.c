@@ -106,6 +106,9 @@ START_TEST(test_calls)
     WARNS(POLICY(RULE("/usr/**", "\"execute\"", "ask") "," RULE("**", "\"execute\"", "deny")),
           "policy.json: /rules/1: refuses every call whose program no earlier rule for execute names");
     WARNS(POLICY(RULE("**", "\"execute\"", "ask")));
+    WARNS(POLICY(RULE("bin/*.sh", "\"execute\"", "deny") "," RULE("**", "\"execute\"", "allow")),
+          "policy.json: /rules/0: advisory for what the command starts in turn: names are looked at only");
+    WARNS(POLICY(RULE("bin/*.sh", "\"execute\"", "allow") "," RULE("**", "\"execute\"", "allow")));
 }
 END_TEST
 
@@ -252,7 +255,8 @@ START_TEST(test_explain_json)
         "{\"operation\":\"read\",\"target\":\"/workspace/a\",\"given\":\"/workspace/"
         "b\",\"effect\":\"deny\",\"because\":"
         "\"default\",\"why\":\"no rule matches: data mounts deny what no rule allows\",\"area\":\"data\",\"rule\":null,"
-        "\"command\":null,\"project_rule\":null,\"project_command\":null,\"by_project\":false,\"shadowed\":[],\"note\":"
+        "\"command\":null,\"project_rule\":null,\"project_command\":null,\"by_project\":false,\"shadowed\":[],"
+        "\"mechanism\":null,\"strength\":null,\"note\":"
         "\"a program that may be executed can be observed while it runs, though it may not be read\"}");
 }
 END_TEST
