@@ -46,6 +46,9 @@ struct cell_case {
 extern void *cell_memory;
 #define CELL_MEMORY (1u << 20)
 
+/** The broker's pid while cell_run() serves: for answer(). */
+extern pid_t cell_broker;
+
 /** Run a case; *ret is filled. Fails the test when the cell could not be made. */
 void cell_run(const struct cell_case *what, struct cell_outcome *ret);
 
@@ -59,6 +62,12 @@ void cell_file(const char *name, const char *content);
 
 /** Read a file as a command would: bytes into text, -errno. */
 int cell_read(const char *path, char *text, size_t size);
+
+/**
+ * Execute this test's own program again, whose main() gets word as its one argument. A forked process's memory belongs
+ * to the user namespace of who started the test; only an executed one is the cell's in every respect.
+ */
+int cell_execute(const char *word);
 
 /** Leave with a message unless the condition holds. */
 #define CELL_CHECK(condition)                                                                                          \
