@@ -124,16 +124,15 @@ static int set_names(struct tc_child *child, struct tc_error *err)
 
 /*
  * Should: hide the host's groups, after the cell has joined its own.
- * Mustn't: fail where groups are not built in (EINVAL).
+ * Mustn't: go on where that fails, or /proc/self/cgroup would name the host's. A kernel without groups succeeds and
+ * does nothing (copy_cgroup_ns() in include/linux/cgroup.h), and has no such file.
  */
 static int isolate_groups(struct tc_child *child, struct tc_error *err)
 {
     int r = (int)tc_raw1(__NR_unshare, CLONE_NEWCGROUP);
 
     (void)child;
-    if (r < 0 && r != -EINVAL)
-        return tc_error_set(err, r, "enter a cgroup namespace");
-    return 0;
+    return r < 0 ? tc_error_set(err, r, "enter a cgroup namespace") : 0;
 }
 
 /*
@@ -160,12 +159,15 @@ static int keep_image(struct tc_child *child, struct tc_error *err)
 {
     int moved;
 
-    while (child->image < 0 && !child->all_received) {
+    /* To the last packet, which may carry nothing: what is left unread init would take for a request. */
+    while (!child->all_received) {
         int r = tc_handover_receive(child);
 
         if (r < 0)
             return tc_error_set(err, r, "receive the image of init");
     }
+    if (child->image < 0)
+        return tc_error_set(err, -EPROTO, "receive the image of init");
     moved = move_up(child->image);
     child->image = moved;
     return moved < 0 ? tc_error_set(err, moved, "hold the image of init") : 0;

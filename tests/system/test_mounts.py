@@ -170,3 +170,11 @@ def test_a_workspace_on_a_file_system_without_id_mapping(cell):
     else:
         assert done.succeeded().text == "1000\n"
         assert (cell.area / "upper" / "made").stat().st_uid == 0, "id-mapped after all: the owner is kept"
+
+
+def test_any_number_of_mounts(cell):
+    """Their descriptors are handed over in packets of a few: every remainder, the last packet that is empty included."""
+    options = []
+    for number in range(9):
+        assert cell.run("true", options=options).succeeded()
+        options += ["-m", f"{cell.directory(f'mount-{number}')}:/mnt/{number}"]
