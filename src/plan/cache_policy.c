@@ -17,12 +17,12 @@
 
 #define POLICY_LIMIT ((size_t)16 << 20)
 
-static int use_entry(int cache, const char *name, int directory, struct tc_ruleset **ret)
+static int use_entry(int cache, const char *name, const char *key, int directory, struct tc_ruleset **ret)
 {
     tc_auto_buf entry = {0};
     int result = tc_cache_get(cache, name, &entry);
 
-    return result < 0 ? result : tc_policy_cache_use(entry.data, entry.length, directory, ret, NULL);
+    return result < 0 ? result : tc_policy_cache_use(key, entry.data, entry.length, directory, ret, NULL);
 }
 
 int tc_cache_policy_parse(const char *text, size_t length, const char *name, int directory, struct tc_ruleset **ret,
@@ -37,7 +37,7 @@ int tc_cache_policy_parse(const char *text, size_t length, const char *name, int
         return tc_policy_parse(text, length, name, directory, ret, err);
     tc_policy_cache_key(name, text, length, key);
     snprintf(file, sizeof(file), "policy-%s", key);
-    if (use_entry(cache, file, directory, ret) == 0)
+    if (use_entry(cache, file, key, directory, ret) == 0)
         return 0;
     result = tc_policy_cache_make(text, length, name, directory, ret, &entry, err);
     if (result == 0 && !tc_buf_failed(&entry)) /* a full disk is no reason to refuse a call */

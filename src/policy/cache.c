@@ -3,7 +3,7 @@
 /*
  * Cache entries:
  *
- *   "TCRC", number of dependencies                             2 words
+ *   "TCRC", the entry's key, number of dependencies            word, 64 digits, word
  *   per dependency: 1 for a preset; hash; length; reference    word, 64 digits, word, bytes
  *   the ruleset's image
  *
@@ -59,11 +59,14 @@ int tc_policy_cache_make(const char *text, size_t length, const char *name, int 
                          struct tc_buf *entry, struct tc_error *err)
 {
     struct tc_dependencies dependencies;
+    char key[TC_SHA256_HEX];
     int r = tc_policy_load(text, length, name, directory, false, &dependencies, ret, err);
 
     if (r < 0)
         return r;
+    tc_policy_cache_key(name, text, length, key);
     tc_buf_append(entry, ENTRY_MAGIC, 4);
+    tc_buf_append(entry, key, DIGITS);
     put_word(entry, (uint32_t)dependencies.count);
     for (size_t i = 0; i < dependencies.count; i++)
         put_dependency(entry, &dependencies.items[i]);
@@ -120,13 +123,15 @@ static int use_dependency(const char **at, size_t *left, int directory)
     return current ? 0 : -ESTALE;
 }
 
-int tc_policy_cache_use(const void *entry, size_t length, int directory, struct tc_ruleset **ret, struct tc_error *err)
+int tc_policy_cache_use(const char *key, const void *entry, size_t length, int directory, struct tc_ruleset **ret,
+                        struct tc_error *err)
 {
     const char *at = entry;
-    char magic[4];
+    char magic[4], own[DIGITS];
     uint32_t count;
 
     if (!take(&at, &length, magic, sizeof(magic)) || memcmp(magic, ENTRY_MAGIC, 4) != 0 ||
+        !take(&at, &length, own, sizeof(own)) || memcmp(own, key, DIGITS) != 0 ||
         !take(&at, &length, &count, sizeof(count)))
         return tc_error_plain(err, -EBADMSG, "policy cache: not an entry");
     for (uint32_t i = 0; i < count; i++) {

@@ -29,9 +29,12 @@ int tc_policy_cache_make(const char *text, size_t length, const char *name, int 
 
 /**
  * Use a stored entry.
+ * @param key  of the text it shall stand for; an entry made for another one, stored under this name, is no entry
  * @param directory  as for tc_policy_parse(); what was extended is read again and compared
- * @return 0; -ESTALE (something that is extended has changed: parse again), -EBADMSG (damaged: parse again), -ENOMEM
+ * @return 0; -ESTALE (something that is extended has changed: parse again), -EBADMSG (damaged, or another text's: parse
+ * again), -ENOMEM
  */
-int tc_policy_cache_use(const void *entry, size_t length, int directory, struct tc_ruleset **ret, struct tc_error *err);
+int tc_policy_cache_use(const char *key, const void *entry, size_t length, int directory, struct tc_ruleset **ret,
+                        struct tc_error *err);
 
 #endif

@@ -105,7 +105,7 @@ static void bench_cache(const char *name, const struct tc_buf *text, double limi
         char key[TC_SHA256_HEX];
         double begin = now_us();
         tc_policy_cache_key("bench.json", text->data, text->length, key);
-        if (tc_policy_cache_use(entry.data, entry.length, TC_NO_FD, &rules, NULL) < 0)
+        if (tc_policy_cache_use(key, entry.data, entry.length, TC_NO_FD, &rules, NULL) < 0)
             exit(EXIT_FAILURE);
         values[i] = (now_us() - begin) / 1e3;
         tc_ruleset_free(rules);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parsed policies are kept on disk. That only saves time: it never changes an answer and never makes a call fail."""
 
+import hashlib
 import json
 import subprocess
 
@@ -55,6 +56,20 @@ def test_another_text_is_another_entry(cell, place, explain):
 
 
 @as_user
+def test_an_entry_of_another_text_is_not_used(cell, place, explain):
+    """Whole and one's own, but moved under the name of another policy's: the deny must not become an allow."""
+    assert explain(cell.policy(ALLOW)) == 0
+    allow = entries(place)
+    path = cell.policy(DENY)
+    assert explain(path) == 1
+    deny, = set(entries(place)) - set(allow)
+    wanted = deny.read_bytes()
+    deny.write_bytes(allow[0].read_bytes())
+    assert explain(path) == 1
+    assert deny.read_bytes() == wanted, "made again"
+
+
+@as_user
 def test_what_is_extended_is_compared(cell, place, explain):
     base = cell.policy(ALLOW)
     path = cell.policy(extends=base.name)
@@ -76,9 +91,10 @@ def test_a_damaged_entry_is_none(cell, place, explain, damage):
 
 
 def forge(place, source):
-    """The entry of one policy where that of another is looked for."""
+    """The rules of one policy in the entry of another: SHA-256 of the rest, "TCRC", the key of the text, the rest."""
     target = entries(place)[0]
-    target.write_bytes(source)
+    body = source[64:68] + target.read_bytes()[68:132] + source[132:]
+    target.write_bytes(hashlib.sha256(body).hexdigest().encode() + body)
 
 
 @as_user

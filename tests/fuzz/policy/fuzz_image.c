@@ -44,12 +44,14 @@ static void use(struct tc_ruleset *rules)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tc_ruleset *rules = NULL;
-    char hash[TC_SHA256_HEX];
+    char hash[TC_SHA256_HEX] = {0};
     tc_auto_buf image = {0};
 
     if (tc_ruleset_decode(data, size, false, &rules, NULL) == 0)
         use(tc_take_ptr(rules));
-    if (tc_policy_cache_use(data, size, TC_NO_FD, &rules, NULL) == 0)
+    if (size >= 4 + TC_SHA256_HEX) /* whatever key it has is the right one */
+        memcpy(hash, data + 4, TC_SHA256_HEX - 1);
+    if (tc_policy_cache_use(hash, data, size, TC_NO_FD, &rules, NULL) == 0)
         use(tc_take_ptr(rules));
     if (size < 2)
         return 0;

@@ -215,21 +215,25 @@ START_TEST(test_cache)
     tc_auto_buf entry = {0};
     tc_auto_fd directory = open_vectors();
     struct tc_error err = {0};
+    char key[TC_SHA256_HEX], other[TC_SHA256_HEX];
 
+    tc_policy_cache_key("x.json", text, strlen(text), key);
+    tc_policy_cache_key("x.json", text, strlen(text) - 1, other);
     ck_assert_msg(tc_policy_cache_make(text, strlen(text), "x.json", directory, &rules, &entry, &err) == 0, "%s",
                   err.message);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, directory, &cached, NULL), 0);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, directory, &cached, NULL), 0);
     check_same(rules, cached);
 
     struct tc_ruleset *none = NULL;
+    ck_assert_int_eq(tc_policy_cache_use(other, entry.data, entry.length, directory, &none, NULL), -EBADMSG);
     tc_auto_fd elsewhere = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, elsewhere, &none, NULL), -ESTALE);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, TC_NO_FD, &none, NULL), -ESTALE);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, elsewhere, &none, NULL), -ESTALE);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, TC_NO_FD, &none, NULL), -ESTALE);
     for (size_t length = 0; length < entry.length; length += 7)
-        ck_assert_int_lt(tc_policy_cache_use(entry.data, length, directory, &none, NULL), 0);
+        ck_assert_int_lt(tc_policy_cache_use(key, entry.data, length, directory, &none, NULL), 0);
     for (size_t i = 0; i < entry.length; i += 3) {
         entry.data[i] ^= 4;
-        ck_assert_int_lt(tc_policy_cache_use(entry.data, entry.length, directory, &none, NULL), 0);
+        ck_assert_int_lt(tc_policy_cache_use(key, entry.data, entry.length, directory, &none, NULL), 0);
         entry.data[i] ^= 4;
     }
 }
@@ -242,18 +246,20 @@ START_TEST(test_cache_follows_files)
     tc_auto_ruleset rules = NULL;
     tc_auto_buf entry = {0};
     struct tc_ruleset *cached = NULL;
+    char key[TC_SHA256_HEX];
 
+    tc_policy_cache_key("x.json", text, strlen(text), key);
     ck_assert_ptr_nonnull(mkdtemp(path));
     tc_auto_fd directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     tc_auto_fd file = openat(directory, "base.json", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     ck_assert_int_eq(write(file, "{\"version\": 1}", 14), 14);
     ck_assert_int_eq(tc_policy_cache_make(text, strlen(text), "x.json", directory, &rules, &entry, NULL), 0);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, directory, &cached, NULL), 0);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, directory, &cached, NULL), 0);
     tc_ruleset_free(cached);
     ck_assert_int_eq(write(file, " ", 1), 1);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, directory, &cached, NULL), -ESTALE);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, directory, &cached, NULL), -ESTALE);
     unlinkat(directory, "base.json", 0);
-    ck_assert_int_eq(tc_policy_cache_use(entry.data, entry.length, directory, &cached, NULL), -ESTALE);
+    ck_assert_int_eq(tc_policy_cache_use(key, entry.data, entry.length, directory, &cached, NULL), -ESTALE);
     ck_assert_int_eq(rmdir(path), 0);
 }
 END_TEST

@@ -125,11 +125,14 @@ static int cache_scenario(void)
     tc_auto_ruleset rules = NULL;
     tc_auto_ruleset cached = NULL;
     tc_auto_buf entry = {0};
+    char key[TC_SHA256_HEX];
     int r = tc_policy_cache_make(text, sizeof(text) - 1, "policy.json", TC_NO_FD, &rules, &entry, NULL);
 
     if (r < 0)
         return r;
-    return tc_buf_failed(&entry) ? -ENOMEM : tc_policy_cache_use(entry.data, entry.length, TC_NO_FD, &cached, NULL);
+    tc_policy_cache_key("policy.json", text, sizeof(text) - 1, key);
+    return tc_buf_failed(&entry) ? -ENOMEM
+                                 : tc_policy_cache_use(key, entry.data, entry.length, TC_NO_FD, &cached, NULL);
 }
 
 static int words_scenario(void)
