@@ -196,9 +196,10 @@ static int add_scratch(struct tc_compiler *compiler)
 /*
  * locks lists the open file description locks of the whole machine (only other kinds are told by pid namespace), with
  * their ranges: 128 bits of any cell's choice for every other cell to read. keys names the keyrings that the caller of
- * toolcell has on the host. Nothing replaces a name in procfs, so that a mask holds.
+ * toolcell has on the host. cmdline is how the host was booted, config.gz how its kernel was built; no command needs
+ * either. (version stays: uname(2) says the same.) Nothing replaces a name in procfs, so that a mask holds.
  */
-const char *const tc_proc_masks[] = {"/proc/locks", "/proc/keys", NULL};
+const char *const tc_proc_masks[] = {"/proc/locks", "/proc/keys", "/proc/cmdline", "/proc/config.gz", NULL};
 
 static const struct tc_fact_path *find_null(const struct tc_facts *facts)
 {

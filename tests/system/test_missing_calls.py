@@ -132,6 +132,14 @@ def test_no_call_is_left_running_where_kill_is_forbidden(cell, launcher):
         assert done.status == 125 and "the cell's init ended by itself" in done.messages
 
 
+def test_a_cell_that_would_see_the_groups_of_the_host(cell, launcher):
+    """As of a kernel that does not know cgroup namespaces: not tolerated."""
+    done = cell.run("cat", "/proc/self/cgroup", prefix=[str(launcher), "unshare of a cgroup namespace", "EINVAL"])
+    assert done.status == 125 and done.result["error"]["stage"] == "namespaces" and not done.of("start")
+    assert "toolcell: enter a cgroup namespace: Invalid argument" in done.messages
+    assert all(line.endswith(":/") for line in cell.run("cat", "/proc/self/cgroup").succeeded().text.splitlines())
+
+
 @pytest.mark.parametrize("loss", ["kill", "pidfd_send_signal"])
 def test_the_clock_ends_a_call_without(cell, launcher, loss):
     for error in ERRORS:

@@ -53,6 +53,14 @@ def test_the_root_lists_only_what_was_built(cell):
     assert {"usr", "bin", "etc", "tmp", "proc", "dev", "workspace"} <= seen
 
 
+def test_how_the_host_was_booted_and_built(cell):
+    masked = ["/proc/cmdline", "/proc/config.gz"]
+    assert exists(cell, masked) == {}
+    assert exists(cell, ["/proc/version"]) == {"/proc/version": "content"}, "the control: uname tells that as well"
+    assert len(open(masked[0], "rb").read()) > 0, "the control: the host has it"
+    assert all(cell.run("cat", path).succeeded().text == "" for path in masked if os.path.exists(path))
+
+
 def test_what_programs_need_of_etc_is_there(cell):
     for path in ("/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs",
                  "/etc/alternatives", "/etc/localtime"):

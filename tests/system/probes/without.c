@@ -4,8 +4,8 @@
  *
  *     without LOSS ERROR PROGRAM [ARGUMENT...]
  *
- * LOSS is a name of the table below, ERROR is ENOSYS (as of an older kernel) or
- * EPERM (as of a sandbox around). With WITHOUT_LOSS, WITHOUT_ERROR and
+ * LOSS is a name of the table below, ERROR is ENOSYS (as of an older kernel), EPERM
+ * (as of a sandbox around) or EINVAL (as of a kernel without the feature). With WITHOUT_LOSS, WITHOUT_ERROR and
  * WITHOUT_PROGRAM defined it takes all its arguments for the program instead,
  * and so stands in the program's place.
  *
@@ -120,6 +120,14 @@ static const struct loss *find(const char *name)
     return NULL;
 }
 
+static unsigned find_error(const char *name)
+{
+    return strcmp(name, "ENOSYS") == 0   ? ENOSYS
+           : strcmp(name, "EPERM") == 0  ? EPERM
+           : strcmp(name, "EINVAL") == 0 ? EINVAL
+                                         : 0;
+}
+
 static int load(const struct loss *loss, unsigned error)
 {
     const unsigned always = loss->when == ALWAYS; /* then the two lines about the argument are passed over */
@@ -156,11 +164,11 @@ int main(int argc, char **argv)
 #endif
     const struct loss *loss = find(name);
 
-    if (loss == NULL || (strcmp(error, "ENOSYS") != 0 && strcmp(error, "EPERM") != 0)) {
+    if (loss == NULL || find_error(error) == 0) {
         fprintf(stderr, "without: no such loss: %s %s\n", name, error);
         return 99;
     }
-    if (load(loss, strcmp(error, "ENOSYS") == 0 ? ENOSYS : EPERM) < 0)
+    if (load(loss, find_error(error)) < 0)
         perror("without: load the filter");
     else if (execv(program, arguments) < 0)
         perror("without: execute the program");
