@@ -106,32 +106,34 @@ static int look(const struct walk *walk, const char *path, struct node *ret)
 }
 
 /* Look at a path of the root file system in one call, which tells nothing when a link is on the way or at the end. Most
- * programs are found so. True when that told what stands there. */
-static bool look_at_once(const struct walk *walk, const char *path, struct node *ret)
+ * programs are found so. 1 when that told what stands there, 0, or -ENOMEM. */
+static int look_at_once(const struct walk *walk, const char *path, struct node *ret)
 {
     const struct tc_fact_entry *entry = tc_layout_entry(walk->facts, path);
-    const char *clean = entry == NULL ? NULL : tc_path_clean(walk->arena, "/", path);
+    const char *clean = entry == NULL ? path : tc_path_clean(walk->arena, "/", path);
     tc_auto_fd fd = TC_NO_FD;
     struct stat status;
     const char *host;
 
-    if (clean == NULL || strcmp(path, clean) != 0)
-        return false;
+    if (clean == NULL)
+        return -ENOMEM;
+    if (entry == NULL || strcmp(path, clean) != 0)
+        return 0;
     for (size_t i = 0; i < walk->layout->count; i++)
         if (tc_path_below(path, walk->layout->places[i].target))
-            return false;
+            return 0;
     host = tc_path_clean(walk->arena, entry->path.canonical, tc_path_relative(path, entry->target));
     if (host == NULL)
-        return false;
+        return -ENOMEM;
     *ret = (struct node){.kind = TC_FILE_NONE};
     fd = tc_openat2(AT_FDCWD, host, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (fd < 0)
         return fd == -ENOENT || fd == -ENOTDIR;
     if (fstat(fd, &status) < 0)
-        return false;
+        return 0;
     ret->kind = tc_host_kind(status.st_mode);
     ret->mode = status.st_mode & 07777;
-    return true;
+    return 1;
 }
 
 /* Resolve every link of an absolute clean path. ret is NULL when it leads nowhere; the node is what stands there. */
@@ -139,11 +141,11 @@ static int walk_path(struct walk *walk, const char *path, const char **ret, stru
 {
     const char *done = "/";
 
-    *ret = NULL;
-    if (look_at_once(walk, path, ret_node)) {
-        *ret = ret_node->kind == TC_FILE_NONE ? NULL : path;
-        return 0;
-    }
+    int told = look_at_once(walk, path, ret_node);
+
+    *ret = told == 1 && ret_node->kind != TC_FILE_NONE ? path : NULL;
+    if (told != 0)
+        return told < 0 ? told : 0;
     *ret_node = (struct node){.kind = TC_FILE_DIRECTORY};
     while (*(path += strspn(path, "/")) != '\0') {
         size_t length = strcspn(path, "/");
