@@ -47,7 +47,6 @@ struct tc_broker_state {
     struct tc_broker_mount *mounts;
     size_t mount_count;
     bool thread_pidfds;       /* pidfds of threads that lead no process: Linux 6.9 */
-    bool system_free;         /* no absolute rule speaks of reading or listing: what is no data mount is free */
     _Atomic bool raise_first; /* reading callers needs CAP_SYS_PTRACE here, as Yama may demand */
     struct tc_broker_counts *counts;
 

@@ -35,7 +35,8 @@ static const char usual_policy[] = "{\"version\": 1, \"rules\": ["
                                    " \"effect\": \"deny\", \"priority\": 100, \"reason\": \"secrets\"},"
                                    "{\"pattern\": \"**\", \"operations\": \"all\", \"effect\": \"allow\"}]}";
 
-static char workspace[64], tree[64];
+struct cell_directories cell_directories;
+static char *const workspace = cell_directories.workspace, *const tree = cell_directories.tree;
 static int program = -1; /* this one; the cell has no path to it */
 
 unsigned cell_slack(void)
@@ -126,12 +127,18 @@ static int remove_one(const char *path, const struct stat *what, int type, struc
     return remove(path);
 }
 
+void cell_remove(const struct cell_directories *directories)
+{
+    nftw(directories->workspace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    rmdir(directories->tree);
+}
+
 static void make_directories(void)
 {
     uid_t owner = geteuid() == 0 ? HOST_ID : getuid();
 
-    snprintf(workspace, sizeof workspace, "/tmp/toolcell-broker-XXXXXX");
-    snprintf(tree, sizeof tree, "/tmp/toolcell-tree-XXXXXX");
+    snprintf(workspace, sizeof cell_directories.workspace, "/tmp/toolcell-broker-XXXXXX");
+    snprintf(tree, sizeof cell_directories.tree, "/tmp/toolcell-tree-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(workspace));
     ck_assert_ptr_nonnull(mkdtemp(tree));
     ck_assert_int_eq(chmod(tree, 0755), 0);
@@ -315,6 +322,8 @@ void cell_run(const struct cell_case *what, struct cell_outcome *ret)
     ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     stop(host);
     if (!what->native) {
+        struct pollfd ended = {.fd = broker.pidfd, .events = POLLIN};
+        ck_assert_msg(poll(&ended, 1, (int)(10000 * cell_slack())) == 1, "the broker outlived what it serves");
         ret->denials = broker.counts->denials;
         ret->calls = broker.counts->calls;
     }
@@ -322,6 +331,5 @@ void cell_run(const struct cell_case *what, struct cell_outcome *ret)
     close(channel);
     close(init);
     tc_ruleset_free(rules);
-    nftw(workspace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    rmdir(tree);
+    cell_remove(&cell_directories);
 }

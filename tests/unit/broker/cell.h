@@ -49,6 +49,13 @@ extern void *cell_memory;
 /** The broker's pid while cell_run() serves: for answer(). */
 extern pid_t cell_broker;
 
+/** The directories that cell_run() made on the host, and removes: for whoever is killed in it. */
+struct cell_directories {
+    char workspace[64], tree[64];
+};
+extern struct cell_directories cell_directories;
+void cell_remove(const struct cell_directories *directories);
+
 /** Run a case; *ret is filled. Fails the test when the cell could not be made. */
 void cell_run(const struct cell_case *what, struct cell_outcome *ret);
 

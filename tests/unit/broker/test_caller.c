@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cell.h"
 #include "unit.h"
 
@@ -354,10 +357,67 @@ START_TEST(test_itself)
 }
 END_TEST
 
+/* ---- and its end ---- */
+
+static int told[2];
+
+struct told {
+    pid_t broker;
+    struct cell_directories directories;
+};
+
+static enum tc_broker_answer tell_and_hang(const struct tc_broker_message *message)
+{
+    struct told what = {cell_broker, cell_directories};
+
+    (void)message;
+    CELL_CHECK(write(told[1], &what, sizeof what) == sizeof what);
+    pause();
+    return TC_BROKER_DENY;
+}
+
+/* True when a process is gone, or waits for nothing but to be reaped. */
+static bool is_gone(pid_t pid)
+{
+    char path[40], text[256];
+    int r;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    r = cell_read(path, text, sizeof text);
+    return r < 0 || strstr(text, ") Z ") != NULL || strstr(text, ") X ") != NULL;
+}
+
+START_TEST(test_owner_dies)
+{
+    static const char policy[] = "{\"version\":1,\"rules\":[{\"pattern\":\"**\",\"operations\":\"all\",\"effect\":"
+                                 "\"ask\"}]}";
+    uint64_t end;
+    struct told what;
+    pid_t owner;
+
+    ck_assert_int_eq(pipe(told), 0);
+    owner = fork();
+    if (owner == 0) {
+        cell_run(&(struct cell_case){.policy = policy, .prepare = prepare, .inside = ask_once, .answer = tell_and_hang},
+                 &outcome);
+        _exit(0);
+    }
+    ck_assert_int_eq(read(told[0], &what, sizeof what), sizeof what);
+    ck_assert(!is_gone(what.broker)); /* the positive control */
+    kill(owner, SIGKILL);
+    ck_assert_int_eq(waitpid(owner, NULL, 0), owner);
+    end = tc_clock_ms() + 5000 * cell_slack();
+    while (!is_gone(what.broker) && tc_clock_ms() < end)
+        sched_yield();
+    ck_assert(is_gone(what.broker));
+    cell_remove(&what.directories);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "not-dumpable") == 0)
         return not_dumpable();
     return unit_run(unit_suite("broker caller", test_not_dumpable, test_threads, test_edges, test_limits, test_writes,
-                               test_told, test_itself, NULL));
+                               test_told, test_itself, test_owner_dies, NULL));
 }
