@@ -23,11 +23,17 @@ def become_subreaper():
 
 
 def _stat(pid):
-    """(parent, state) of a process, or None when it is gone."""
+    """(parent, state) of a process, or None when it is gone. Every process is asked, twice a test: no Path, no buffer."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except (FileNotFoundError, ProcessLookupError):
         return None
+    try:
+        fields = os.read(fd, 4096).decode(errors="replace").rpartition(")")[2].split(None, 3)
+    except ProcessLookupError:
+        return None
+    finally:
+        os.close(fd)
     if fields[0] == "Z" and _threads(pid) > 1:  # its first thread ended, it did not
         return int(fields[1]), "S"
     return int(fields[1]), fields[0]
