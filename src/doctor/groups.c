@@ -214,14 +214,31 @@ static int hand_on(const char *directory)
     return access(path, W_OK) < 0 ? -errno : 0;
 }
 
-static int try_place(const struct place *place)
+/* A group of version 2 has no more controllers to hand on than its parents gave it, whatever the root has. */
+static int was_given(const char *directory, const char *controller)
+{
+    char path[1024], text[1024];
+    int length = snprintf(path, sizeof path, "%s/cgroup.controllers", directory);
+    ssize_t size;
+
+    if (length < 0 || (size_t)length >= sizeof path)
+        return -ENAMETOOLONG;
+    size = tc_host_read(path, text, sizeof text);
+    if (size < 0)
+        return (int)size;
+    return has_word(text, (size_t)size, controller) ? 0 : -EOPNOTSUPP;
+}
+
+static int try_place(const struct place *place, const char *controller)
 {
     int r;
 
     if (place->directory == NULL)
         return -ENOENT;
     r = make_group(place->directory);
-    return r == 0 && place->version == 2 ? hand_on(place->directory) : r;
+    if (r == 0 && place->version == 2)
+        r = hand_on(place->directory);
+    return r == 0 && place->version == 2 ? was_given(place->directory, controller) : r;
 }
 
 static void try_places(const struct groups *groups, uid_t uid, struct tc_finding *ret)
@@ -231,7 +248,7 @@ static void try_places(const struct groups *groups, uid_t uid, struct tc_finding
     unsigned working = 0;
 
     for (size_t i = 0; i < WANTED; i++) {
-        int r = groups->places[i].version == 0 ? -ENOENT : try_place(&groups->places[i]);
+        int r = groups->places[i].version == 0 ? -ENOENT : try_place(&groups->places[i], wanted[i]);
 
         if (r < 0) {
             worst = r;

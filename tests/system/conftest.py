@@ -34,6 +34,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes more than a few seconds; runs with --long only")
     config.addinivalue_line("markers", "by_root: the test itself, not only its calls, needs root")
+    config.addinivalue_line("markers", "unified: needs control groups of version 2, as the virtual machine has them")
     leftovers.become_subreaper()
 
 
@@ -44,7 +45,8 @@ def pytest_collection_modifyitems(config, items):
         wanted = getattr(item, "callspec", None) and item.callspec.params.get("identity")
         applies = (config.getoption("--long") or not item.get_closest_marker("long")) and \
             (os.geteuid() == 0 or (wanted != "root" and not item.get_closest_marker("by_root"))) and \
-            wanted in (None, config.getoption("--identity") or wanted)
+            wanted in (None, config.getoption("--identity") or wanted) and \
+            (harness.unified() or not item.get_closest_marker("unified"))
         (keep if applies else drop).append(item)
     items[:] = keep
     config.hook.pytest_deselected(items=drop)

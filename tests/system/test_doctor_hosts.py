@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `toolcell doctor` says of hosts that lack something: it is missing, it alone, and the remedy names the cause."""
 
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import doctoring
+import harness
 from doctoring import (CLONE_NEWNET, CLONE_NEWUSER, EACCES, ENOSYS, EPERM, LOST, NEW_LISTENER, filtered, poorer,
                        settings)
 from harness import SLACK, as_root, as_user
@@ -102,6 +105,7 @@ def test_user_namespaces_are_switched_off_for_users(cell, doctor):
 
 
 @as_root
+@pytest.mark.skipif(not os.path.exists("/proc/sys/vm/memfd_noexec"), reason="Linux before 6.3 has no vm.memfd_noexec")
 def test_programs_in_memory_are_forbidden(doctor):
     """The setting belongs to a pid namespace since Linux 6.6."""
     prefix = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"', "sh"]
@@ -127,11 +131,30 @@ def test_no_control_groups_at_all(doctor):
     assert answer.checks["cgroup"]["detail"] == "not found: cpu memory pids"
 
 
+@as_root
+@pytest.mark.unified
+def test_a_group_hands_on_only_what_it_was_given(doctor):
+    """Whatever the root has. The control was given all that limits need."""
+    outer = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
+    inner = outer / "inner"
+    inner.mkdir(parents=True)
+    inside = ["sh", "-c", f'echo $$ > {inner}/cgroup.procs && exec "$@"', "sh"]
+    try:
+        (outer / "cgroup.subtree_control").write_text("+cpu +memory +pids")
+        assert doctor(*inside).state("cgroup-delegation") == "ok", "the control"
+        (outer / "cgroup.subtree_control").write_text("-cpu -pids")
+        check = doctor(*inside).checks["cgroup-delegation"]
+    finally:
+        inner.rmdir()
+        outer.rmdir()
+    assert check["state"] == "degraded" and check["detail"].endswith("but only for memory"), check
+
+
 def test_filter_forbids_user_namespaces(doctor):
     answer = doctor(*filtered("errno", "clone", EPERM, 0, CLONE_NEWUSER))
     assert answer.state("user-namespaces") == "missing" and not answer.works
     assert "seccomp filter forbids clone(CLONE_NEWUSER)" in answer.checks["user-namespaces"]["remedy"]
-    assert answer.state("landlock") == answer.state("seccomp-notify") == "ok"
+    assert answer.state("seccomp-notify") == "ok" and answer.state("landlock") != "missing"
 
 
 def test_filter_forbids_network_namespaces(doctor):
