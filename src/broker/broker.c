@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,9 +67,9 @@ int tc_broker_listen(struct tc_broker *broker, int listener)
     return tc_socket_send(broker->channel, &order, sizeof order, &listener, 1);
 }
 
-int tc_broker_answer(struct tc_broker *broker, uint32_t ask, enum tc_broker_answer answer)
+int tc_broker_answer(struct tc_broker *broker, uint32_t ask, enum tc_broker_answer answer, uint32_t note)
 {
-    struct tc_channel_order order = {.type = TC_CHANNEL_ANSWER, .ask = ask, .answer = answer};
+    struct tc_channel_order order = {.type = TC_CHANNEL_ANSWER, .ask = ask, .answer = answer, .note = note};
 
     return tc_socket_send(broker->channel, &order, sizeof order, NULL, 0);
 }
@@ -97,16 +98,42 @@ int tc_broker_receive(struct tc_broker *broker, struct tc_broker_message *ret)
     return well_formed(ret, (size_t)length) ? 1 : -EPROTO;
 }
 
+void tc_broker_kill(struct tc_broker *broker)
+{
+    if (broker->pid > 0)
+        tc_pidfd_kill(broker->pidfd, broker->pid);
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+int tc_broker_reap(struct tc_broker *broker, uint64_t *ret_user_us, uint64_t *ret_system_us, int *ret_status)
+{
+    struct rusage usage;
+    pid_t pid;
+
+    if (broker->pid <= 0)
+        return -ECHILD;
+    do
+        pid = wait4(broker->pid, ret_status, 0, &usage);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0)
+        return -errno;
+    broker->pid = -1;
+    *ret_user_us = microseconds(&usage.ru_utime);
+    *ret_system_us = microseconds(&usage.ru_stime);
+    return 0;
+}
+
 void tc_broker_release(struct tc_broker *broker)
 {
-    if (broker->pidfd >= 0)
-        (void)tc_pidfd_signal(broker->pidfd, SIGKILL);
-    else if (broker->pid > 0)
-        kill(broker->pid, SIGKILL);
-    if (broker->pid > 0) {
-        while (waitpid(broker->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    uint64_t user_us, system_us;
+    int status;
+
+    tc_broker_kill(broker);
+    (void)tc_broker_reap(broker, &user_us, &system_us, &status);
     tc_cleanup_fd(&broker->pidfd);
     tc_cleanup_fd(&broker->channel);
     if (broker->counts != NULL && broker->counts != MAP_FAILED)

@@ -69,7 +69,7 @@ struct tc_rule_ref {
 /* One packet: what stands before target, and length bytes of target. */
 struct tc_broker_message {
     uint32_t type;      /* enum tc_broker_message_type */
-    uint32_t ask;       /* ASK: the number to answer */
+    uint32_t ask;       /* ASK: the number to answer; DENIED by ASK: the note of the answer, 0 when there was none */
     uint32_t operation; /* enum tc_operation */
     uint32_t by;        /* DENIED: enum tc_denied_by */
     uint32_t because;   /* enum tc_because */
@@ -105,10 +105,31 @@ int tc_broker_listen(struct tc_broker *broker, int listener);
  */
 int tc_broker_receive(struct tc_broker *broker, struct tc_broker_message *ret);
 
-/** Answer an ask, once each; numbers that nobody waits for are ignored. Does not block. 0 or -errno. */
-int tc_broker_answer(struct tc_broker *broker, uint32_t ask, enum tc_broker_answer answer);
+/**
+ * Answer an ask, once each; numbers that nobody waits for are ignored. Does not block.
+ * @param note  comes back with the denial that a DENY leads to; not 0
+ * @return 0 or -errno
+ */
+int tc_broker_answer(struct tc_broker *broker, uint32_t ask, enum tc_broker_answer answer, uint32_t note);
+
+/** Kill the broker. Does not wait; the pidfd becomes readable when it is dead. */
+void tc_broker_kill(struct tc_broker *broker);
+
+/**
+ * Reap a broker that is dead (its pidfd is readable); the channel still gives what it said.
+ * @param ret_user_us    its processor time, microseconds
+ * @param ret_status     its wait status: exit status 0 when it ended because nobody is left whom it could serve
+ * @return 0 or -errno
+ */
+int tc_broker_reap(struct tc_broker *broker, uint64_t *ret_user_us, uint64_t *ret_system_us, int *ret_status);
 
 /** Kill the broker, reap it, close and unmap what belongs to it; nothing happens to a TC_BROKER_NONE. */
 void tc_broker_release(struct tc_broker *broker);
+
+/** The rule that decided, by its position in the ruleset or its project's; NONE when none did. */
+struct tc_rule_ref tc_rule_refer(const struct tc_ruleset *rules, const struct tc_decision *decision);
+
+/** The name of a system call that a plan may stop, or NULL. */
+const char *tc_broker_call_name(int number);
 
 #endif

@@ -76,6 +76,13 @@ const struct tc_call *tc_call_find(int number)
     return NULL;
 }
 
+const char *tc_broker_call_name(int number)
+{
+    const struct tc_call *call = tc_call_find(number);
+
+    return call != NULL ? call->name : NULL;
+}
+
 void tc_call_serve(struct tc_stopped *stopped)
 {
     stopped->call = tc_call_find(stopped->nr);

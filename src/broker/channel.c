@@ -37,7 +37,8 @@ int tc_channel_answers(struct tc_broker_state *state)
     while ((length = tc_socket_receive(state->channel, &order, sizeof order, NULL)) > 0) {
         if ((size_t)length != sizeof order || order.type != TC_CHANNEL_ANSWER)
             return -EPROTO;
-        tc_report_answer(state, order.ask, order.answer == TC_BROKER_ALLOW ? TC_BROKER_ALLOW : TC_BROKER_DENY);
+        tc_report_answer(state, order.ask, order.answer == TC_BROKER_ALLOW ? TC_BROKER_ALLOW : TC_BROKER_DENY,
+                         order.note);
     }
     if (length == -EAGAIN || length == -EINTR)
         return 0;

@@ -11,6 +11,7 @@ struct tc_channel_order {
     uint32_t type; /* enum tc_channel_type; a LISTENER comes with its descriptor */
     uint32_t ask;
     uint32_t answer; /* enum tc_broker_answer */
+    uint32_t note;   /* returned with a denial */
 };
 
 /** Wait for the listener. A new descriptor, -EPIPE (the owner is gone), -EPROTO. */

@@ -34,6 +34,7 @@ struct tc_question {
     struct tc_question *next;
     uint32_t number;
     enum tc_broker_answer answer; /* 0: none yet */
+    uint32_t note;                /* with it */
 };
 
 int tc_report_init(struct tc_broker_state *state)
@@ -70,25 +71,6 @@ void tc_report_failure(const struct tc_broker_state *state, const struct tc_erro
     (void)send_message(state, &message);
 }
 
-static struct tc_rule_ref refer(const struct tc_broker_state *state, const struct tc_decision *decision)
-{
-    const struct tc_ruleset *rules = decision->by_project ? state->rules->project : state->rules;
-    const struct tc_rule *rule = decision->by_project ? decision->project_rule : decision->rule;
-    const struct tc_command_rule *command = decision->by_project ? decision->project_command : decision->command;
-    struct tc_rule_ref ref = {.kind = TC_RULE_REF_NONE, .project = decision->by_project};
-
-    if (decision->because != TC_BECAUSE_RULE && decision->because != TC_BECAUSE_FREER)
-        return ref;
-    if (command != NULL) {
-        ref.kind = TC_RULE_REF_COMMAND;
-        ref.index = (uint32_t)(command - rules->commands);
-    } else if (rule != NULL) {
-        ref.kind = TC_RULE_REF_RULE;
-        ref.index = (uint32_t)(rule - rules->rules);
-    }
-    return ref;
-}
-
 static void fill(struct tc_broker_message *message, const struct tc_stopped *stopped,
                  const struct tc_decision *decision, const char *target, size_t length)
 {
@@ -96,7 +78,7 @@ static void fill(struct tc_broker_message *message, const struct tc_stopped *sto
     message->operation = decision->operation;
     message->because = decision->because;
     message->call = stopped->nr;
-    message->rule = refer(stopped->state, decision);
+    message->rule = tc_rule_refer(stopped->state->rules, decision);
     set_target(message, target, length);
 }
 
@@ -150,6 +132,7 @@ void tc_report_denial(struct tc_stopped *stopped, const struct tc_decision *deci
     fill(&message, stopped, decision, target, length);
     message.type = TC_BROKER_DENIED;
     message.by = by;
+    message.ask = by == TC_DENIED_ASK ? stopped->note : 0;
     pthread_mutex_lock(&state->lock);
     number = remember(state->told, hash_message(state->told->seed, &message));
     pthread_mutex_unlock(&state->lock);
@@ -208,16 +191,19 @@ int tc_report_ask(struct tc_stopped *stopped, const struct tc_decision *decision
     if (r == 0)
         r = wait_answer(stopped, &ask);
     leave(state, &ask);
+    stopped->note = ask.note;
     pthread_mutex_unlock(&state->lock);
     return r;
 }
 
-void tc_report_answer(struct tc_broker_state *state, uint32_t ask, enum tc_broker_answer answer)
+void tc_report_answer(struct tc_broker_state *state, uint32_t ask, enum tc_broker_answer answer, uint32_t note)
 {
     pthread_mutex_lock(&state->lock);
     for (struct tc_question *at = state->asks; at != NULL; at = at->next) {
-        if (at->number == ask && at->answer == 0)
+        if (at->number == ask && at->answer == 0) {
             at->answer = answer;
+            at->note = note;
+        }
     }
     pthread_cond_broadcast(&state->answered);
     pthread_mutex_unlock(&state->lock);

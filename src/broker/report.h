@@ -24,12 +24,12 @@ void tc_report_denial(struct tc_stopped *stopped, const struct tc_decision *deci
 
 /**
  * Ask, and wait for the answer for as long as the caller lives.
- * @return 0 allowed, -EACCES denied, -EINTR the caller is gone
+ * @return 0 allowed, -EACCES denied (stopped->note is the note of the answer), -EINTR the caller is gone
  */
 int tc_report_ask(struct tc_stopped *stopped, const struct tc_decision *decision, const char *target, size_t length);
 
 /** An answer came in. */
-void tc_report_answer(struct tc_broker_state *state, uint32_t ask, enum tc_broker_answer answer);
+void tc_report_answer(struct tc_broker_state *state, uint32_t ask, enum tc_broker_answer answer, uint32_t note);
 
 /** Wake whoever waits for an answer, to see whether its caller is still there. */
 void tc_report_wake(struct tc_broker_state *state);

@@ -25,6 +25,7 @@ struct tc_stopped {
     int nr;
     uint64_t args[6];
     bool answered;
+    uint32_t note; /* of the answer that denied */
     struct {
         bool known;
         unsigned umask;

@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/emit.h"
+#include "broker/broker.h"
 #include "cell/cell.h"
 #include "supervise/cpu.h"
 #include "supervise/output.h"
@@ -53,6 +55,18 @@ struct tc_input {
     size_t length;
 };
 
+/* The broker beside the cell, where the rules need one. */
+struct tc_mediation {
+    struct tc_broker broker;     /* TC_BROKER_NONE before its start */
+    int listener;                /* until there is a broker to hand it to */
+    uint64_t user_us, system_us; /* processor time of a broker that has ended */
+    uint64_t own_denials;        /* that are not the broker's */
+    unsigned told;               /* events `denied` */
+    struct tc_buf lines;         /* the first denials, for people */
+    unsigned line_count;
+    size_t but_one; /* where the last of them begins */
+};
+
 struct tc_call {
     const struct tc_plan *plan; /* borrowed; NULL in a report without one */
     const struct tc_report *report;
@@ -60,6 +74,7 @@ struct tc_call {
     enum tc_phase phase;
     bool decided;         /* result->outcome holds: the first cause wins */
     bool ended;           /* init told how the command ended, or why it did not start */
+    bool emptied;         /* every process of the cell is dead */
     bool stuck;           /* killed processes do not die: the cell cannot be reaped */
     int cancelled_by;     /* signal number, or 0 */
     bool reader_gone;     /* some reader has gone away */
@@ -73,6 +88,7 @@ struct tc_call {
     struct tc_poller poller;
     struct tc_timers timers;
     struct tc_signals signals;
+    struct tc_mediation mediation;
     struct tc_input input;
     struct tc_stream streams[TC_STREAM_COUNT];
     struct tc_sink sinks[TC_SINK_COUNT];
@@ -97,6 +113,12 @@ int tc_call_look_at_cpu(struct tc_call *call);
 
 /** Settle the outcome unless an earlier cause has. */
 void tc_call_decide(struct tc_call *call, enum tc_outcome outcome);
+
+/** toolcell or the host failed: settle that unless an earlier cause has, and kill everything now. */
+void tc_call_fail(struct tc_call *call, const struct tc_error *error);
+
+/** When both the cell and the broker are dead, go on to hand over what is left. */
+void tc_call_see_end(struct tc_call *call);
 
 /** Settle the outcome and kill everything now. */
 void tc_call_end(struct tc_call *call, enum tc_outcome outcome);
@@ -146,7 +168,73 @@ void tc_stream_pump(struct tc_call *call, enum tc_stream_index index);
 void tc_stream_watch(struct tc_call *call, enum tc_stream_index index);
 void tc_stream_close(struct tc_call *call, enum tc_stream_index index);
 
+/* mediation.c */
+
+/** Start the broker where calls will be stopped for it right from the start. */
+int tc_mediation_start(struct tc_call *call, struct tc_error *err);
+
+/** Take the listener that init has handed over (call->cell.listener). */
+void tc_mediation_listen(struct tc_call *call);
+
+/** Take up what the poller says of broker and listener. */
+void tc_mediation_serve(struct tc_call *call);
+
+/** Hear what the broker says, as far as there is room to tell it. */
+void tc_mediation_pump(struct tc_call *call);
+
+/** Listen to the broker where there is room to tell what it says, else leave it alone. */
+void tc_mediation_watch(struct tc_call *call);
+
+/** Everything is dead that it could serve: kill it. */
+void tc_mediation_kill(struct tc_call *call);
+
+/** True when there is no broker (any more). */
+bool tc_mediation_dead(const struct tc_call *call);
+
+/** True when all that the broker has said was taken up. */
+bool tc_mediation_told(const struct tc_call *call);
+
+/** Its reader is too slow: what the broker still has to say stays untold. */
+void tc_mediation_hush(struct tc_call *call);
+
+/** Processor time of a living broker, milliseconds. */
+uint64_t tc_mediation_cpu_ms(const struct tc_call *call);
+
+/** Denials so far, told or not. */
+uint64_t tc_mediation_denials(const struct tc_call *call);
+
+void tc_mediation_close(struct tc_call *call);
+
+/* denial.c */
+
+/** True when one more event of any size fits. */
+bool tc_denial_room(const struct tc_call *call);
+
+/** The ruleset that a rule's position counts in, or NULL when the position is none. */
+const struct tc_ruleset *tc_denial_ruleset(const struct tc_plan *plan, const struct tc_rule_ref *ref);
+
+/** Tell that something was denied; the first 100 in full. */
+void tc_denial_tell(struct tc_call *call, const struct tc_broker_message *denied);
+
+/** Write the members that `ask` and `denied` share: operation, target, to, rule. Of long rules the beginning only. */
+void tc_denial_emit(struct tc_emit *emit, const struct tc_call *call, const struct tc_broker_message *about,
+                    bool brief);
+
+/** Append who or what is concerned, for people: "read /workspace/.env: rule *.pem (workspace): secrets". */
+void tc_denial_describe(const struct tc_call *call, const struct tc_broker_message *about, struct tc_buf *out);
+
+/** Append the lines that people read at the end. */
+void tc_denial_messages(const struct tc_call *call, struct tc_buf *out);
+
 /* event.c */
+
+#define TC_EVENT_LINE_MAX (64u << 10) /* bytes, the newline included */
+
+/** Begin an event in call->line. */
+struct tc_emit tc_event_begin(struct tc_call *call, const char *name);
+
+/** Finish the line and queue it. False when there is no room for it. */
+bool tc_event_end(struct tc_call *call, struct tc_emit *emit);
 
 #define TC_LABEL_BYTES 8192u /* in all labels: escaped, they still fit into the line of an event */
 

@@ -51,6 +51,7 @@ void tc_delivery_give_up(struct tc_call *call)
     }
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_stream_close(call, i);
+    tc_mediation_hush(call);
     if (call->phase != TC_PHASE_DRAINING)
         return;
     tc_delivery_conclude(call);
@@ -87,7 +88,8 @@ static bool drained(const struct tc_call *call)
         if (call->streams[i].fd >= 0)
             return false;
     }
-    return tc_sink_idle(&call->sinks[TC_SINK_STDOUT]) && tc_sink_idle(&call->sinks[TC_SINK_STDERR]);
+    return tc_mediation_told(call) && tc_sink_idle(&call->sinks[TC_SINK_STDOUT]) &&
+           tc_sink_idle(&call->sinks[TC_SINK_STDERR]);
 }
 
 void tc_delivery_advance(struct tc_call *call)
@@ -97,6 +99,8 @@ void tc_delivery_advance(struct tc_call *call)
     /* Not only when something is there: that nothing is there ends a stream now. */
     for (enum tc_stream_index i = 0; call->phase == TC_PHASE_DRAINING && i < TC_STREAM_COUNT; i++)
         tc_stream_pump(call, i);
+    if (call->phase == TC_PHASE_DRAINING)
+        tc_mediation_pump(call);
     note_broken_sinks(call);
     if (call->phase == TC_PHASE_DRAINING && drained(call))
         tc_delivery_conclude(call);
@@ -109,4 +113,5 @@ void tc_delivery_advance(struct tc_call *call)
         call->phase = TC_PHASE_DONE;
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_stream_watch(call, i);
+    tc_mediation_watch(call);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events: one JSON object a line, at most 64 KiB with its newline, in the
- * order start, stdout and stderr, result. Output is byte-exact: text that is
+ * order start, stdout, stderr, ask and denied, result. Output is byte-exact: text that is
  * UTF-8 without NULs stands as it is, anything else in base64, chunk by chunk.
  */
 #include <stdint.h>
@@ -13,14 +13,13 @@
 #include "base/text.h"
 #include "supervise/call.h"
 
-#define LINE_MAX_BYTES (64u << 10)
 #define ENVELOPE 512u          /* everything in an output event but the data, generously */
 #define OUTPUT_MAX (32u << 10) /* bytes handled at once: in base64 they fit into one line */
 #define ESCAPE_MAX 6u          /* characters for one byte: \u001f */
 #define LINE_DATA (60u << 10)  /* characters of data in one line */
 #define PROTOCOL_VERSION 1
 
-static struct tc_emit event_begin(struct tc_call *call, const char *name)
+struct tc_emit tc_event_begin(struct tc_call *call, const char *name)
 {
     struct tc_emit emit = {.out = &call->line};
 
@@ -32,8 +31,7 @@ static struct tc_emit event_begin(struct tc_call *call, const char *name)
     return emit;
 }
 
-/* Finish the line and queue it. False when there is no room for it. */
-static bool event_end(struct tc_call *call, struct tc_emit *emit)
+bool tc_event_end(struct tc_call *call, struct tc_emit *emit)
 {
     struct tc_sink *sink = &call->sinks[TC_SINK_EVENTS];
 
@@ -82,11 +80,11 @@ static size_t line_portion(const char *text, size_t length)
 
 static void output_line(struct tc_call *call, const char *name, const char *text, size_t length, const char *encoding)
 {
-    struct tc_emit emit = event_begin(call, name);
+    struct tc_emit emit = tc_event_begin(call, name);
 
     tc_emit_bytes(&emit, "data", text, length);
     tc_emit_string(&emit, "encoding", encoding);
-    event_end(call, &emit);
+    tc_event_end(call, &emit);
 }
 
 static void output_base64(struct tc_call *call, const char *name, const char *bytes, size_t length)
@@ -167,7 +165,7 @@ static void emit_enforcement(struct tc_emit *emit, const struct tc_call *call)
     tc_emit_unsigned(emit, "landlock_abi", plan->landlock_abi);
     tc_emit_string(emit, "seccomp", plan->filter_size > 0 ? plan->filter_name : NULL);
     tc_emit_null(emit, "cgroup");
-    tc_emit_bool(emit, "mediation", false);
+    tc_emit_bool(emit, "mediation", plan->notify != 0);
     tc_emit_unsigned(emit, "uid", call->cell.host_uid);
     tc_emit_object_end(emit);
 }
@@ -178,14 +176,14 @@ void tc_event_start(struct tc_call *call)
 
     if (call->sinks[TC_SINK_EVENTS].kind == TC_SINK_NONE)
         return;
-    emit = event_begin(call, "start");
+    emit = tc_event_begin(call, "start");
     tc_emit_unsigned(&emit, "protocol", PROTOCOL_VERSION);
     tc_emit_string(&emit, "policy", call->plan->policy_hash);
     tc_emit_string(&emit, "plan", call->plan->hash);
     emit_labels(&emit, call->plan);
     emit_enforcement(&emit, call);
     emit_degraded(&emit, call->plan);
-    event_end(call, &emit);
+    tc_event_end(call, &emit);
 }
 
 static void emit_measured(struct tc_emit *emit, const char *key, uint64_t value)
@@ -247,11 +245,11 @@ bool tc_event_result(struct tc_call *call)
 
     if (call->sinks[TC_SINK_EVENTS].kind == TC_SINK_NONE)
         return true;
-    emit = event_begin(call, "result");
+    emit = tc_event_begin(call, "result");
     emit_ending(&emit, call->result);
     emit_usage(&emit, call->result);
     emit_counts(&emit, call->result);
     emit_labels(&emit, call->plan);
     emit_degraded(&emit, call->plan);
-    return event_end(call, &emit);
+    return tc_event_end(call, &emit);
 }

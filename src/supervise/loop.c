@@ -12,7 +12,8 @@
  *   STARTING  EXEC was sent: STARTED, FAILED, or the end of init
  *   RUNNING   EXITED, a limit, a signal, a reader that goes away
  *   DYING     init has been killed, and the kernel kills its pid namespace with
- *             it; its pidfd becomes readable when the last process is gone
+ *             it; its pidfd becomes readable when the last process is gone. Then
+ *             the broker is killed, if it has not ended by itself
  *   DRAINING  what the pipes still hold goes to the readers, at most 10 s long
  *   CLOSING   the result is written
  *
@@ -148,20 +149,27 @@ void tc_call_signals(struct tc_call *call)
         on_signal(call, signal, terminal);
 }
 
+void tc_call_fail(struct tc_call *call, const struct tc_error *error)
+{
+    tc_result_setup_failed(call, error);
+    kill_cell(call);
+}
+
 static void impossible(struct tc_call *call, const char *why)
 {
     struct tc_error error = {0};
 
     tc_error_plain(&error, -EPROTO, "the cell's init sent an impossible message (%s)", why);
     tc_error_stage(&error, "cell");
-    tc_result_setup_failed(call, &error);
-    kill_cell(call);
+    tc_call_fail(call, &error);
 }
 
 static void on_reply(struct tc_call *call, const struct tc_init_reply *reply)
 {
     if (reply->type == TC_INIT_STARTED && call->phase == TC_PHASE_STARTING) {
         call->phase = TC_PHASE_RUNNING;
+    } else if (reply->type == TC_INIT_LISTENER && call->phase == TC_PHASE_STARTING) {
+        tc_mediation_listen(call);
     } else if (reply->type == TC_INIT_FAILED && call->phase == TC_PHASE_STARTING) {
         tc_result_failed(call, reply);
         kill_cell(call);
@@ -196,6 +204,15 @@ static void serve_death(struct tc_call *call)
     serve_control(call);
     kill_cell(call);
     tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    call->emptied = true;
+    tc_mediation_kill(call);
+    tc_call_see_end(call);
+}
+
+void tc_call_see_end(struct tc_call *call)
+{
+    if (call->phase != TC_PHASE_DYING || !call->emptied || !tc_mediation_dead(call))
+        return;
     tc_timers_clear(&call->timers, TC_TIMER_DEATH);
     tc_result_complete(call);
     call->phase = TC_PHASE_DRAINING;
@@ -225,7 +242,7 @@ int tc_call_look_at_cpu(struct tc_call *call)
     code = tc_cpu_look(&call->cpu, call->cell.pid);
     if (code < 0)
         return code;
-    spent_ms = call->cpu.user_ms + call->cpu.system_ms;
+    spent_ms = call->cpu.user_ms + call->cpu.system_ms + tc_mediation_cpu_ms(call);
     if (spent_ms >= limit_ms) {
         tc_call_end(call, TC_OUTCOME_CPU_LIMIT);
         return 0;
@@ -261,6 +278,7 @@ static void serve(struct tc_call *call)
         tc_stream_pump(call, TC_STREAM_STDOUT);
     if (ready[TC_SOURCE_STDERR])
         tc_stream_pump(call, TC_STREAM_STDERR);
+    tc_mediation_serve(call);
     if (ready[TC_SOURCE_CONTROL])
         serve_control(call);
     if (ready[TC_SOURCE_DEATH])
@@ -291,6 +309,7 @@ void tc_call_abandon(struct tc_call *call, const struct tc_error *error)
 {
     tc_result_setup_failed(call, error);
     tc_poller_close(&call->poller);
+    tc_mediation_close(call);
     tc_cell_abandon(tc_take_ptr(call->launch));
     tc_cell_release(&call->cell);
     tc_delivery_conclude(call);

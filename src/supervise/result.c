@@ -201,8 +201,8 @@ void tc_result_complete(struct tc_call *call)
         result->wall_ms = tc_clock_ms() - call->exec_ms;
     reaped = tc_cell_reap(&call->cell, &user_us, &system_us, &status);
     if (reaped == 0) {
-        result->cpu_user_ms = larger(user_us / 1000, call->cpu.user_ms);
-        result->cpu_system_ms = larger(system_us / 1000, call->cpu.system_ms);
+        result->cpu_user_ms = larger(user_us / 1000, call->cpu.user_ms) + call->mediation.user_us / 1000;
+        result->cpu_system_ms = larger(system_us / 1000, call->cpu.system_ms) + call->mediation.system_us / 1000;
     }
     if (!call->decided)
         init_lost(call, reaped, status);
@@ -266,6 +266,7 @@ void tc_result_set_status(struct tc_call *call)
 {
     settle_delivery(call);
     call->result->status = status_of(call);
+    call->result->denials = tc_mediation_denials(call);
     call->result->stdout_bytes = call->streams[TC_STREAM_STDOUT].bytes;
     call->result->stderr_bytes = call->streams[TC_STREAM_STDERR].bytes;
 }
@@ -340,6 +341,7 @@ void tc_result_messages(const struct tc_call *call, struct tc_buf *out)
         tc_supervise_message(&call->result->error, out);
     if (call->report->quiet || call->report->events_are_stdout)
         return;
+    tc_denial_messages(call, out);
     limit_message(call, out);
     if (call->thrown_away > 0 && call->result->outcome != TC_OUTCOME_OUTPUT_LIMIT)
         tc_buf_printf(out, "toolcell: output: %" PRIu64 " bytes beyond the limit of %" PRIu64 " were thrown away\n",

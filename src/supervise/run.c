@@ -42,6 +42,8 @@ static void init_call(struct tc_call *call, const struct tc_plan *plan, const st
     call->result = result;
     call->chunk = chunk;
     call->cell = TC_CELL_EMPTY;
+    call->mediation.broker = (struct tc_broker)TC_BROKER_NONE;
+    call->mediation.listener = TC_NO_FD;
     call->poller.epoll = call->timers.fd = call->signals.fd = TC_NO_FD;
     call->input.from = call->input.to = TC_NO_FD;
     for (int i = 0; i < TC_STREAM_COUNT; i++)
@@ -126,8 +128,11 @@ static void close_call(struct tc_call *call)
     tc_input_close(call);
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_cleanup_fd(&call->streams[i].fd);
-    if (!call->stuck)
+    if (!call->stuck) {
+        tc_mediation_close(call);
         tc_cell_release(&call->cell);
+    }
+    tc_buf_free(&call->mediation.lines);
     for (int i = 0; i < TC_SINK_COUNT; i++)
         tc_sink_close(&call->sinks[i]);
     tc_buf_free(&call->line);
@@ -215,6 +220,8 @@ static int boot(struct tc_call *call, struct tc_error *err)
     if (code == 0)
         code = hand_over(&call->cell, streams.error, err);
     if (code == 0)
+        code = tc_mediation_start(call, err);
+    if (code == 0)
         code = tc_cell_await_ready(&call->cell, err);
     if (code == 0)
         code = start_command(call, &streams, err);
@@ -230,6 +237,7 @@ static void skip_to_result(struct tc_call *call, const struct tc_error *error)
         tc_stream_close(call, i);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_poller_drop(&call->poller, TC_SOURCE_DEATH);
+    tc_mediation_close(call);
     tc_cell_abandon(tc_take_ptr(call->launch));
     tc_cell_release(&call->cell);
     call->phase = TC_PHASE_DRAINING;

@@ -202,7 +202,7 @@ static void take_message(const struct cell_case *what, struct tc_broker *broker,
     if (message->type == TC_BROKER_ASK) {
         ret->asks++;
         if (!what->keep_first_answer)
-            tc_broker_answer(broker, message->ask, what->answer == NULL ? TC_BROKER_DENY : what->answer(message));
+            tc_broker_answer(broker, message->ask, what->answer == NULL ? TC_BROKER_DENY : what->answer(message), 1);
     }
 }
 
