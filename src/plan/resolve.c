@@ -140,7 +140,6 @@ static int look_at_once(const struct walk *walk, const char *path, struct node *
 static int walk_path(struct walk *walk, const char *path, const char **ret, struct node *ret_node)
 {
     const char *done = "/";
-
     int told = look_at_once(walk, path, ret_node);
 
     *ret = told == 1 && ret_node->kind != TC_FILE_NONE ? path : NULL;

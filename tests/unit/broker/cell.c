@@ -137,7 +137,7 @@ static void make_directories(void)
 {
     uid_t owner = geteuid() == 0 ? HOST_ID : getuid();
 
-    snprintf(workspace, sizeof cell_directories.workspace, "/tmp/toolcell-broker-XXXXXX");
+    snprintf(workspace, sizeof cell_directories.workspace, "/tmp/toolcell-test-broker-XXXXXX");
     snprintf(tree, sizeof cell_directories.tree, "/tmp/toolcell-tree-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(workspace));
     ck_assert_ptr_nonnull(mkdtemp(tree));
