@@ -57,12 +57,12 @@ static const struct tc_call calls[] = {
     {SYS_removexattr, "removexattr", TC_NOTIFY_CHANGE, NULL, NONE, 0, NONE, NONE, NONE, NONE},
     {SYS_lremovexattr, "lremovexattr", TC_NOTIFY_CHANGE, NULL, NONE, 0, NONE, NONE, NONE, NONE},
     {SYS_fremovexattr, "fremovexattr", TC_NOTIFY_CHANGE, NULL, 0, NONE, NONE, NONE, NONE, NONE},
-    {SYS_bind, "bind", TC_NOTIFY_CHANGE, NULL, 0, NONE, NONE, NONE, NONE, NONE},
+    {SYS_bind, "bind", TC_NOTIFY_CHANGE, tc_handle_bind, 0, NONE, NONE, NONE, NONE, NONE},
 
     {SYS_faccessat, "faccessat", TC_NOTIFY_ACCESS, NULL, 0, 1, NONE, NONE, NONE, 2},
     {SYS_faccessat2, "faccessat2", TC_NOTIFY_ACCESS, NULL, 0, 1, NONE, NONE, 3, 2},
     {SYS_inotify_add_watch, "inotify_add_watch", TC_NOTIFY_WATCH, NULL, 0, 1, NONE, NONE, 2, NONE},
-    {SYS_connect, "connect", TC_NOTIFY_CONNECT, NULL, 0, NONE, NONE, NONE, NONE, NONE},
+    {SYS_connect, "connect", TC_NOTIFY_CONNECT, tc_handle_connect, 0, NONE, NONE, NONE, NONE, NONE},
     {SYS_execve, "execve", TC_NOTIFY_EXECUTE, tc_handle_execute, NONE, 0, NONE, NONE, NONE, NONE},
     {SYS_execveat, "execveat", TC_NOTIFY_EXECUTE, tc_handle_execute, 0, 1, NONE, NONE, 4, NONE},
 };

@@ -35,5 +35,7 @@ static inline int tc_call_int(const struct tc_stopped *stopped, int8_t argument,
 /* Handlers; each file performs one family. */
 void tc_handle_open(struct tc_stopped *stopped);    /* open.c */
 void tc_handle_execute(struct tc_stopped *stopped); /* execute.c */
+void tc_handle_connect(struct tc_stopped *stopped); /* socket.c */
+void tc_handle_bind(struct tc_stopped *stopped);    /* socket.c */
 
 #endif

@@ -227,6 +227,7 @@ int tc_broker_main(const struct tc_broker_setup *setup, int channel, struct tc_b
                                     .root = setup->root,
                                     .twin = setup->twin,
                                     .diag = setup->diag,
+                                    .diag_lock = PTHREAD_MUTEX_INITIALIZER,
                                     .counts = counts,
                                     .lock = PTHREAD_MUTEX_INITIALIZER,
                                     .answered = PTHREAD_COND_INITIALIZER};

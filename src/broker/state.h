@@ -43,6 +43,7 @@ struct tc_broker_state {
     int root;     /* O_PATH: the cell's tree; also the root directory */
     int twin;
     int diag;
+    pthread_mutex_t diag_lock; /* around its use: replies are for who asked */
 
     struct tc_broker_mount *mounts;
     size_t mount_count;

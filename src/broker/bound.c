@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Whose socket is it?
+ *
+ * What lies in scratch was made inside: no mount of the host is there.
+ * Elsewhere the sockets of the cell's network namespace are searched for one
+ * that is bound to this very file. A socket of the host is in another
+ * namespace, and a file is bound once at most: whoever moves, links or
+ * replaces names meanwhile changes nothing about the file that is held here.
+ * A cell with the host's network is no different from the host in this
+ * respect; there nothing is the cell's own.
+ *
+ * The kernel tells the low half of inode numbers only. Two files of one file
+ * system could agree in it where numbers are larger: then a socket that the
+ * cell made could vouch for one of the host. So larger numbers prove nothing,
+ * and neither does XFS above the size to which its numbers (which are places
+ * on the disk) fit. The others count up from small numbers.
+ */
+
+#include "broker/bound.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/sockdiag.h"
+
+#define XFS_MAGIC 0x58465342      /* not in linux/magic.h; statfs(2) */
+#define XFS_SMALLEST_INODE_LOG 8u /* bytes, as a power of two: so many inodes there are at most */
+
+static bool numbers_fit(const struct tc_object *object)
+{
+    struct statfs system;
+
+    if (object->stat.stx_ino > UINT32_MAX || fstatfs(object->fd, &system) < 0)
+        return false;
+    return system.f_type != XFS_MAGIC ||
+           ((uint64_t)system.f_blocks * (uint64_t)system.f_bsize) >> XFS_SMALLEST_INODE_LOG <= UINT32_MAX;
+}
+
+/* The device of the file system as the kernel has it: statx() tells another for btrfs and overlays. */
+static bool find_device(const struct tc_stopped *stopped, uint64_t mount, uint32_t *ret)
+{
+    char name[32], *line = NULL;
+    size_t size = 0;
+    unsigned long long id;
+    unsigned major, minor;
+    bool found = false;
+    FILE *file;
+    int fd;
+
+    /* Of the caller, since the broker's own mounts are the host's. */
+    snprintf(name, sizeof name, "%d/mountinfo", (int)stopped->tid);
+    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    file = fdopen(fd, "re");
+    if (file == NULL) {
+        close(fd);
+        return false;
+    }
+    while (!found && getline(&line, &size, file) > 0) {
+        found = sscanf(line, "%llu %*u %u:%u ", &id, &major, &minor) == 3 && id == mount;
+    }
+    free(line);
+    fclose(file);
+    *ret = major << 20 | minor;
+    return found && tc_stopped_valid(stopped);
+}
+
+static bool is_listed(struct tc_stopped *stopped, const struct tc_object *object)
+{
+    struct tc_broker_state *state = stopped->state;
+    uint32_t device;
+    int r;
+
+    if (!numbers_fit(object) || !find_device(stopped, object->stat.stx_mnt_id, &device))
+        return false;
+    pthread_mutex_lock(&state->diag_lock);
+    r = tc_sockdiag_bound(state->diag, device, (uint32_t)object->stat.stx_ino);
+    pthread_mutex_unlock(&state->diag_lock);
+    return r == 1;
+}
+
+bool tc_bound_inside(struct tc_stopped *stopped, const struct tc_object *object)
+{
+    const struct tc_broker_state *state = stopped->state;
+
+    if (object->place != NULL && object->place->scratch)
+        return true;
+    return state->diag >= 0 && state->plan->net != TC_NET_HOST && is_listed(stopped, object);
+}
