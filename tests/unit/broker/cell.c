@@ -99,6 +99,10 @@ bool cell_denied(const struct cell_outcome *outcome, enum tc_operation operation
 /* ---- the plan that belongs to the tree below ---- */
 
 static const struct tc_step steps[] = {
+    /* only with aliases */
+    {.kind = TC_STEP_BIND, .target = "/plain", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_WRITE},
+    {.kind = TC_STEP_BIND, .target = "/second", .flags = TC_STEP_READ_ONLY, .access = TC_ACCESS_READ | TC_ACCESS_LIST},
+    /* always */
     {.kind = TC_STEP_BIND, .target = "/workspace", .flags = TC_STEP_MEDIATED},
     {.kind = TC_STEP_BIND, .target = "/usr", .flags = TC_STEP_READ_ONLY, .access = TC_ACCESS_READ | TC_ACCESS_LIST},
     {.kind = TC_STEP_SCRATCH, .target = "/tmp", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_WRITE},
@@ -109,11 +113,11 @@ static const struct tc_step steps[] = {
     {.kind = TC_STEP_DEVPTS, .target = "/dev/pts"},
     {.kind = TC_STEP_PROC, .target = "/proc", .access = TC_ACCESS_READ | TC_ACCESS_LIST | TC_ACCESS_MODIFY},
 };
+#define ALIASES 2u
+
 static const struct tc_view_mount view[] = {
-    {"/workspace", TC_AREA_DATA, false},
-    {"/tmp", TC_AREA_SCRATCH, false},
-    {"/proc", TC_AREA_SYSTEM, false},
-    {"/dev", TC_AREA_SYSTEM, false},
+    {"/plain", TC_AREA_DATA, false},  {"/second", TC_AREA_DATA, false}, {"/workspace", TC_AREA_DATA, false},
+    {"/tmp", TC_AREA_SCRATCH, false}, {"/proc", TC_AREA_SYSTEM, false}, {"/dev", TC_AREA_SYSTEM, false},
 };
 
 /* ---- outside ---- */
@@ -234,14 +238,15 @@ static void start_broker(const struct tc_plan *plan, int channel, int init, stru
 {
     struct tc_broker_setup setup = {.plan = plan, .root = -1, .twin = -1, .diag = TC_NO_FD, .init_pidfd = init};
     struct tc_error err = {0};
-    int fds[2], listener;
+    int fds[3], listener;
 
-    take_fds(channel, fds, 2);
+    take_fds(channel, fds, 3);
     setup.root = fds[0];
     setup.twin = fds[1];
+    setup.diag = fds[2];
     ck_assert_msg(tc_broker_start(&setup, broker, &err) == 0, "%s", err.message);
-    close(fds[0]);
-    close(fds[1]);
+    for (size_t i = 0; i < 3; i++)
+        close(fds[i]);
     take_fds(channel, &listener, 1);
     ck_assert_int_eq(tc_broker_listen(broker, listener), 0);
     close(listener);
@@ -249,15 +254,16 @@ static void start_broker(const struct tc_plan *plan, int channel, int init, stru
 
 static void make_plan(const struct cell_case *what, struct tc_plan *plan, struct tc_ruleset **rules)
 {
+    size_t first = what->aliases ? 0 : ALIASES;
     const char *policy = what->policy == NULL ? usual_policy : what->policy;
     struct tc_error err = {0};
 
     ck_assert_msg(tc_policy_parse(policy, strlen(policy), "test", TC_NO_FD, rules, &err) == 0, "%s", err.message);
-    *plan = (struct tc_plan){.steps = steps,
-                             .step_count = TC_COUNT(steps),
+    *plan = (struct tc_plan){.steps = steps + first,
+                             .step_count = TC_COUNT(steps) - first,
                              .root_access = TC_ACCESS_LIST,
                              .landlock_abi = 1,
-                             .view = {view, TC_COUNT(view), false},
+                             .view = {view + first, TC_COUNT(view) - first, false},
                              .rules = *rules,
                              .notify = what->groups == 0 ? TC_NOTIFY_OPEN : what->groups};
 }

@@ -12,6 +12,11 @@
  *   /tmp        a tmpfs of the cell, where everything is allowed
  *   /usr        the host's, read-only; /bin, /lib, /lib64 link into it
  *   /proc /dev  of the cell's own; /dev/null, zero, tty, fd, std*, pts
+ *
+ * and where a case asks for aliases, the workspace's directory twice more:
+ *
+ *   /plain      writable, not mediated
+ *   /second     read-only, not mediated
  */
 
 #include <stdbool.h>
@@ -38,6 +43,7 @@ struct cell_case {
     int (*inside)(void *memory); /* the command, in /workspace; 0 is success */
     void (*outside)(void);       /* the host meanwhile: a process in the workspace, killed at the end */
     enum tc_broker_answer (*answer)(const struct tc_broker_message *ask); /* NULL: denied */
+    bool aliases;                                                         /* see above */
     bool native;            /* the same without filter and broker, the workspace writable */
     bool keep_first_answer; /* leave asks unanswered */
 };

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +18,7 @@
 #include "base/arena.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
+#include "kernel/netif.h"
 #include "kernel/socket.h"
 #include "plan/notify.h"
 
@@ -47,7 +50,14 @@ static void attach_device(const char *name)
     attach(source, target, 0);
 }
 
-static void build_tree(const char *workspace, const char *tree)
+static void attach_aliases(const char *workspace)
+{
+    MUST(mkdir("plain", 0755) == 0 && mkdir("second", 0755) == 0);
+    attach(workspace, "plain", MOUNT_ATTR_NODEV);
+    attach(workspace, "second", MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY);
+}
+
+static void build_tree(const char *workspace, const char *tree, bool aliases)
 {
     static const char *const directories[] = {"workspace", "usr", "tmp", "proc", "dev", "dev/pts"};
     int root;
@@ -58,6 +68,8 @@ static void build_tree(const char *workspace, const char *tree)
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         MUST(mkdir(directories[i], 0755) == 0);
     attach(workspace, "workspace", MOUNT_ATTR_NODEV);
+    if (aliases)
+        attach_aliases(workspace);
     attach("/usr", "usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV);
     MUST(mount("tmpfs", "tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0);
     MUST(mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0);
@@ -80,16 +92,17 @@ static void send_fds(int channel, const int *fds, size_t count)
 
 static void hand_out_trees(int channel)
 {
-    int fds[2] = {open("/", O_PATH | O_CLOEXEC), -1}, mount;
+    int fds[3] = {open("/", O_PATH | O_CLOEXEC), -1, -1}, mount;
 
     fds[1] = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    MUST(fds[0] >= 0 && fds[1] >= 0);
+    fds[2] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    MUST(fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0);
     mount = open("/workspace", O_PATH | O_CLOEXEC);
     MUST(mount >= 0 && tc_mount_change(mount, MOUNT_ATTR_RDONLY, true, -1) == 0);
     close(mount);
-    send_fds(channel, fds, 2);
-    close(fds[0]);
-    close(fds[1]);
+    send_fds(channel, fds, 3);
+    for (size_t i = 0; i < 3; i++)
+        close(fds[i]);
 }
 
 static void load_filter(int channel, unsigned groups)
@@ -127,6 +140,7 @@ static void become_command(const struct cell_case *what, int channel)
 
 int tree_run_init(const struct cell_case *what, int channel, int go, const char *workspace, const char *tree)
 {
+    struct tc_netif_request loopback;
     char byte;
     int status;
     pid_t command;
@@ -136,7 +150,8 @@ int tree_run_init(const struct cell_case *what, int channel, int go, const char 
     MUST(tc_caps_keep() == 0);
     MUST(setresgid(1000, 1000, 1000) == 0 && setresuid(1000, 1000, 1000) == 0);
     MUST(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0);
-    build_tree(workspace, tree);
+    MUST(tc_netif_loopback(&loopback) == 0 && tc_netif_apply(&loopback) == 0);
+    build_tree(workspace, tree, what->aliases);
     if (!what->native)
         hand_out_trees(channel);
     /* The C library's fork, so that threads work in there. */
