@@ -31,7 +31,8 @@ struct run {
     struct tc_invocation call;
     struct tc_prepared prepared;
     struct tc_report report;
-    struct tc_launch *launch; /* under way since the rules are known; NULL before and after */
+    struct tc_launch *launch;    /* under way since the rules are known; NULL before and after */
+    struct tc_decision decision; /* of the rules on the start of the command */
     struct tc_error err;
     enum tc_outcome outcome; /* if it ends before the cell */
 };
@@ -51,15 +52,19 @@ static int read_command_line(struct run *run, const struct tc_options *options)
     run->report.keep_going = run->call.keep_going;
     run->report.quiet = run->call.quiet;
     run->report.verbose = run->call.verbose;
-    return tc_streams_settle_stdin(&run->call, &run->err);
+    run->report.ask = run->call.request.ask;
+    run->report.ask_fd = run->call.request.ask_fd;
+    if (tc_streams_settle_stdin(&run->call, &run->err) < 0)
+        return run->err.code;
+    return tc_streams_check_ask(&run->call.request, &run->report, &run->err);
 }
 
-/* Ask the rules whether this call may start. A program that was not found is left to the cell to miss. */
+/* Ask the rules whether this call may start; where they ask, the cell is made first. A program that was not found is
+ * left to the cell to miss. */
 static int decide(struct run *run)
 {
     const struct tc_facts *facts = run->prepared.facts;
     const char *const *argv = run->call.request.argv;
-    struct tc_decision decision;
     struct tc_view view;
     tc_auto_buf reason = {0};
 
@@ -67,14 +72,19 @@ static int decide(struct run *run)
         return 0;
     if (tc_plan_view(&run->call.request, facts, run->call.request.arena, &view, &run->err) < 0)
         return run->err.code;
-    decision = tc_decide_call(run->prepared.rules, &view, facts->program_given, facts->program_real, argv);
-    if (decision.effect == TC_ALLOW)
+    run->decision = tc_decide_call(run->prepared.rules, &view, facts->program_given, facts->program_real, argv);
+    if (run->decision.effect == TC_ALLOW)
         return 0;
+    if (run->decision.effect == TC_ASK && run->call.request.ask != TC_ASK_DENY) {
+        run->report.question = &run->decision;
+        run->report.program = facts->program_real;
+        return 0;
+    }
     run->outcome = TC_OUTCOME_REFUSED;
-    tc_decision_reason(&decision, &reason);
-    tc_error_plain(&run->err, -EPERM, "%s execute '%s': %s", decision.effect == TC_DENY ? "denied" : "refused to",
+    tc_decision_reason(&run->decision, &reason);
+    tc_error_plain(&run->err, -EPERM, "%s execute '%s': %s", run->decision.effect == TC_DENY ? "denied" : "refused to",
                    facts->program_given, reason.data != NULL ? reason.data : "out of memory");
-    if (decision.effect == TC_ASK)
+    if (run->decision.effect == TC_ASK)
         tc_error_hint(&run->err, "the rules ask, and nobody is there to answer");
     return tc_error_stage(&run->err, "rules");
 }

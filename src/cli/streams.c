@@ -115,3 +115,18 @@ int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
     tc_error_plain(err, -EINVAL, "stdin: %s", why);
     return tc_error_hint(err, "--stdin none runs the command without one");
 }
+
+int tc_streams_check_ask(const struct tc_request *request, const struct tc_report *report, struct tc_error *err)
+{
+    bool inherits = request->stdin_mode == TC_STDIN_INHERIT;
+
+    if (request->ask == TC_ASK_FD && report->events < 0)
+        return tc_error_plain(err, -EINVAL, "--ask fd:%d: questions are events, which need --json or --events-fd",
+                              request->ask_fd);
+    if ((request->ask == TC_ASK_FD && request->ask_fd == STDIN_FILENO && inherits) ||
+        (request->ask == TC_ASK_TTY && inherits && isatty(STDIN_FILENO))) {
+        tc_error_plain(err, -EINVAL, "--ask: the answers would be the command's input");
+        return tc_error_hint(err, "--stdin none");
+    }
+    return 0;
+}

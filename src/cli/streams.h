@@ -23,4 +23,7 @@ int tc_streams_open_events(const struct tc_options *options, struct tc_report *r
 /** Settle what the command reads when nothing was said, and refuse a stdin that cannot be relayed. */
 int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err);
 
+/** Check that who is to be asked can be: questions are told, and answers are not the command's input. 0 or -EINVAL. */
+int tc_streams_check_ask(const struct tc_request *request, const struct tc_report *report, struct tc_error *err);
+
 #endif

@@ -149,13 +149,20 @@ int tc_value_ask(void *target, int parameter, const char *value, struct tc_error
     struct tc_invocation *call = target;
     uint64_t number;
 
+    (void)parameter;
     if (strcmp(value, "deny") == 0) {
         call->request.ask = TC_ASK_DENY;
         return 0;
     }
-    if (strcmp(value, "tty") == 0 ||
-        (strncmp(value, "fd:", 3) == 0 && tc_parse_unsigned(value + 3, INT_MAX, &number) == 0))
-        return tc_value_unavailable(target, parameter, value, err);
+    if (strcmp(value, "tty") == 0) {
+        call->request.ask = TC_ASK_TTY;
+        return 0;
+    }
+    if (strncmp(value, "fd:", 3) == 0 && tc_parse_unsigned(value + 3, INT_MAX, &number) == 0) {
+        call->request.ask = TC_ASK_FD;
+        call->request.ask_fd = (int)number;
+        return 0;
+    }
     return tc_error_plain(err, -EINVAL, "expected deny, tty or fd:N");
 }
 

@@ -12,6 +12,7 @@
 #include "base/emit.h"
 #include "broker/broker.h"
 #include "cell/cell.h"
+#include "supervise/approval.h"
 #include "supervise/cpu.h"
 #include "supervise/output.h"
 #include "supervise/poller.h"
@@ -55,14 +56,22 @@ struct tc_input {
     size_t length;
 };
 
+/* An answer that the broker has had no room for yet. */
+struct tc_pending_answer {
+    uint32_t ask, note;
+    bool allow;
+};
+
 /* The broker beside the cell, where the rules need one. */
 struct tc_mediation {
-    struct tc_broker broker;     /* TC_BROKER_NONE before its start */
-    int listener;                /* until there is a broker to hand it to */
-    uint64_t user_us, system_us; /* processor time of a broker that has ended */
-    uint64_t own_denials;        /* that are not the broker's */
-    unsigned told;               /* events `denied` */
-    struct tc_buf lines;         /* the first denials, for people */
+    struct tc_broker broker;           /* TC_BROKER_NONE before its start */
+    int listener;                      /* until there is a broker to hand it to */
+    uint64_t user_us, system_us;       /* processor time of a broker that has ended */
+    uint64_t own_denials;              /* that are not the broker's */
+    struct tc_pending_answer *pending; /* owned */
+    size_t pending_count, pending_room;
+    unsigned told;       /* events `denied` */
+    struct tc_buf lines; /* the first denials, for people */
     unsigned line_count;
     size_t but_one; /* where the last of them begins */
 };
@@ -89,6 +98,8 @@ struct tc_call {
     struct tc_timers timers;
     struct tc_signals signals;
     struct tc_mediation mediation;
+    struct tc_approval approval;
+    int ends[3]; /* the command's own streams, until it is started */
     struct tc_input input;
     struct tc_stream streams[TC_STREAM_COUNT];
     struct tc_sink sinks[TC_SINK_COUNT];
@@ -128,6 +139,11 @@ void tc_call_reader_gone(struct tc_call *call, const struct tc_sink *sink);
 
 /** True while a limit is set; its value in *ret. */
 bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret);
+
+/* run.c */
+
+/** Have the command started: the cell is up, and nothing speaks against it any more. */
+int tc_call_start(struct tc_call *call, struct tc_error *err);
 
 /* delivery.c */
 
@@ -185,6 +201,9 @@ void tc_mediation_pump(struct tc_call *call);
 /** Listen to the broker where there is room to tell what it says, else leave it alone. */
 void tc_mediation_watch(struct tc_call *call);
 
+/** Answer a question of the broker. */
+void tc_mediation_answer(struct tc_call *call, uint32_t ask, bool allow, enum tc_ask_why why);
+
 /** Everything is dead that it could serve: kill it. */
 void tc_mediation_kill(struct tc_call *call);
 
@@ -212,6 +231,12 @@ bool tc_denial_room(const struct tc_call *call);
 
 /** The ruleset that a rule's position counts in, or NULL when the position is none. */
 const struct tc_ruleset *tc_denial_ruleset(const struct tc_plan *plan, const struct tc_rule_ref *ref);
+
+/** True when the event in call->line leaves room for its end. */
+bool tc_denial_fits(const struct tc_call *call, bool brief);
+
+/** The command may not start: the call ends as refused. */
+void tc_denial_refuse(struct tc_call *call, const struct tc_broker_message *about, enum tc_ask_why why);
 
 /** Tell that something was denied; the first 100 in full. */
 void tc_denial_tell(struct tc_call *call, const struct tc_broker_message *denied);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was denied, told to programs (events) and people (lines at the end). Both are bounded: whoever is denied all the
  * time must not flood whoever reads. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #define LINES_MOST 5u   /* on stderr */
 #define LINE_REST 64    /* room for what ends an event */
 #define BRIEF_BYTES 500 /* of each text of a rule, where all of them are too long for one line */
+
+#define NO_CALL (-1)
 
 static const char *const by_names[] = {
     [TC_DENIED_RULE] = "rule", [TC_DENIED_ASK] = "ask", [TC_DENIED_FLOOR] = "floor", [TC_DENIED_COMMAND] = "command"};
@@ -84,16 +87,21 @@ void tc_denial_emit(struct tc_emit *emit, const struct tc_call *call, const stru
     emit_rule(emit, call, &about->rule, brief);
 }
 
+bool tc_denial_fits(const struct tc_call *call, bool brief)
+{
+    return brief || call->line.length + LINE_REST <= TC_EVENT_LINE_MAX;
+}
+
 static bool tell_event(struct tc_call *call, const struct tc_broker_message *denied, bool brief)
 {
     struct tc_emit emit = tc_event_begin(call, "denied");
 
     tc_denial_emit(&emit, call, denied, brief);
     tc_emit_string(&emit, "by", by_names[denied->by]);
-    tc_emit_string(&emit, "syscall", denied->call < 0 ? NULL : tc_broker_call_name(denied->call));
-    if (!brief && call->line.length + LINE_REST > TC_EVENT_LINE_MAX)
-        return false;
-    return tc_event_end(call, &emit);
+    tc_emit_string(&emit, "syscall", denied->call == NO_CALL ? NULL : tc_broker_call_name(denied->call));
+    if (denied->by == TC_DENIED_ASK)
+        tc_emit_string(&emit, "why", tc_ask_why_name((enum tc_ask_why)denied->ask));
+    return tc_denial_fits(call, brief) && tc_event_end(call, &emit);
 }
 
 static void add_line(struct tc_call *call, const struct tc_broker_message *denied)
@@ -113,7 +121,8 @@ void tc_denial_tell(struct tc_call *call, const struct tc_broker_message *denied
 {
     if (call->mediation.told++ >= TOLD_MOST)
         return;
-    add_line(call, denied);
+    if (denied->call != NO_CALL) /* of the call's own the result tells */
+        add_line(call, denied);
     if (call->sinks[TC_SINK_EVENTS].kind != TC_SINK_NONE && !tell_event(call, denied, false))
         tell_event(call, denied, true);
 }
@@ -144,6 +153,27 @@ void tc_denial_describe(const struct tc_call *call, const struct tc_broker_messa
     else if (rules != NULL)
         decision.command = decision.project_command = &rules->commands[about->rule.index];
     tc_decision_reason(&decision, out);
+    if (about->type == TC_BROKER_DENIED && about->by == TC_DENIED_ASK)
+        tc_buf_printf(out, "; asked: %s", tc_ask_why_words((enum tc_ask_why)about->ask));
+}
+
+void tc_denial_refuse(struct tc_call *call, const struct tc_broker_message *about, enum tc_ask_why why)
+{
+    struct tc_broker_message denied = *about;
+    tc_auto_buf text = {0};
+
+    denied.type = TC_BROKER_DENIED;
+    denied.by = TC_DENIED_ASK;
+    denied.ask = why;
+    denied.call = NO_CALL;
+    call->mediation.own_denials++;
+    tc_denial_tell(call, &denied);
+    tc_denial_describe(call, &denied, &text);
+    if (!call->decided) {
+        tc_error_plain(&call->result->error, -EPERM, "denied %s", tc_buf_failed(&text) ? "" : text.data);
+        tc_error_stage(&call->result->error, "rules");
+    }
+    tc_call_end(call, TC_OUTCOME_REFUSED);
 }
 
 void tc_denial_messages(const struct tc_call *call, struct tc_buf *out)

@@ -8,7 +8,7 @@
  * call are those of enum tc_phase; every wake-up serves what is ready in the
  * order of enum tc_source and then asks whether the phase is over.
  *
- *   BOOT      the pipes, the cell, the event `start`
+ *   BOOT      the pipes, the cell, the event `start`; the command may be asked about
  *   STARTING  EXEC was sent: STARTED, FAILED, or the end of init
  *   RUNNING   EXITED, a limit, a signal, a reader that goes away
  *   DYING     init has been killed, and the kernel kills its pid namespace with
@@ -30,7 +30,7 @@
  * (deadline_ms in the protocol), and a dead one takes the cell along, since
  * the end of the control socket is death to init.
  *
- * Not handled here: what the cell is made of (src/cell), and who may be asked.
+ * Not handled here: what the cell is made of (src/cell).
  */
 #include <errno.h>
 
@@ -68,6 +68,7 @@ static void kill_cell(struct tc_call *call)
     if (!call->ended && call->exec_ms != 0)
         tc_cpu_look(&call->cpu, call->cell.pid);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
+    tc_approval_close(call);
     tc_input_close(call);
     tc_timers_clear(&call->timers, TC_TIMER_WALL);
     tc_timers_clear(&call->timers, TC_TIMER_CPU);
@@ -259,6 +260,8 @@ static void serve_timers(struct tc_call *call)
         tc_call_end(call, TC_OUTCOME_TIMEOUT);
     if (tc_timers_passed(&call->timers, TC_TIMER_CPU))
         tc_call_look_at_cpu(call); /* fails when init is gone, which the pidfd tells too */
+    if (tc_timers_passed(&call->timers, TC_TIMER_ASK))
+        tc_approval_deadlines(call);
     if (tc_timers_passed(&call->timers, TC_TIMER_GRACE))
         kill_cell(call);
     if (tc_timers_passed(&call->timers, TC_TIMER_DEATH))
@@ -279,6 +282,8 @@ static void serve(struct tc_call *call)
     if (ready[TC_SOURCE_STDERR])
         tc_stream_pump(call, TC_STREAM_STDERR);
     tc_mediation_serve(call);
+    if (ready[TC_SOURCE_ANSWER])
+        tc_approver_serve(call);
     if (ready[TC_SOURCE_CONTROL])
         serve_control(call);
     if (ready[TC_SOURCE_DEATH])
@@ -309,6 +314,7 @@ void tc_call_abandon(struct tc_call *call, const struct tc_error *error)
 {
     tc_result_setup_failed(call, error);
     tc_poller_close(&call->poller);
+    tc_approval_close(call);
     tc_mediation_close(call);
     tc_cell_abandon(tc_take_ptr(call->launch));
     tc_cell_release(&call->cell);

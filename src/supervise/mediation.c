@@ -16,7 +16,8 @@
  * events holds up the broker, never the supervisor.
  */
 #include <errno.h>
-#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
@@ -138,9 +139,51 @@ static void take(struct tc_call *call, const struct tc_broker_message *message)
         tc_denial_tell(call, message);
         return;
     case TC_BROKER_ASK:
-        tc_broker_answer(&call->mediation.broker, message->ask, TC_BROKER_DENY, 1);
+        tc_approval_ask(call, message, false);
         return;
     }
+}
+
+/* Hand over the answers that wait. Where the broker is gone, nobody waits for them. */
+static void send_answers(struct tc_call *call)
+{
+    struct tc_mediation *mediation = &call->mediation;
+    size_t sent = 0;
+
+    while (sent < mediation->pending_count) {
+        const struct tc_pending_answer *next = &mediation->pending[sent];
+
+        if (tc_broker_answer(&mediation->broker, next->ask, next->allow ? TC_BROKER_ALLOW : TC_BROKER_DENY,
+                             next->note) == -EAGAIN)
+            break;
+        sent++;
+    }
+    mediation->pending_count -= sent;
+    if (sent > 0)
+        memmove(mediation->pending, mediation->pending + sent, mediation->pending_count * sizeof *mediation->pending);
+}
+
+void tc_mediation_answer(struct tc_call *call, uint32_t ask, bool allow, enum tc_ask_why why)
+{
+    struct tc_mediation *mediation = &call->mediation;
+    struct tc_error error = {0};
+    size_t room = mediation->pending_room * 2 + 16;
+    struct tc_pending_answer *grown;
+
+    if (mediation->broker.channel < 0)
+        return;
+    if (mediation->pending_count == mediation->pending_room) {
+        grown = realloc(mediation->pending, room * sizeof *grown);
+        if (grown == NULL) { /* somebody would wait for ever */
+            tc_error_set(&error, -ENOMEM, "answer the broker");
+            fail(call, &error);
+            return;
+        }
+        mediation->pending = grown;
+        mediation->pending_room = room;
+    }
+    mediation->pending[mediation->pending_count++] = (struct tc_pending_answer){ask, why, allow};
+    send_answers(call);
 }
 
 void tc_mediation_pump(struct tc_call *call)
@@ -193,6 +236,8 @@ void tc_mediation_serve(struct tc_call *call)
 {
     const uint32_t *ready = call->poller.ready;
 
+    if (ready[TC_SOURCE_BROKER] & EPOLLOUT)
+        send_answers(call);
     if (ready[TC_SOURCE_BROKER])
         tc_mediation_pump(call);
     if (ready[TC_SOURCE_BROKER_DEATH])
@@ -205,11 +250,13 @@ void tc_mediation_watch(struct tc_call *call)
 {
     struct tc_broker *broker = &call->mediation.broker;
 
+    uint32_t events = (tc_denial_room(call) ? EPOLLIN : 0) | (call->mediation.pending_count > 0 ? EPOLLOUT : 0);
+
     if (broker->channel < 0)
         return;
     /* Out of the set altogether: EPOLLHUP would be reported without end. */
-    if (tc_denial_room(call))
-        tc_poller_watch(&call->poller, TC_SOURCE_BROKER, broker->channel, EPOLLIN);
+    if (events != 0)
+        tc_poller_watch(&call->poller, TC_SOURCE_BROKER, broker->channel, events);
     else
         tc_poller_drop(&call->poller, TC_SOURCE_BROKER);
 }
@@ -256,4 +303,6 @@ void tc_mediation_close(struct tc_call *call)
     close_channel(call);
     drop_listener(call);
     tc_broker_release(&call->mediation.broker);
+    free(tc_take_ptr(call->mediation.pending));
+    call->mediation.pending_count = call->mediation.pending_room = 0;
 }

@@ -15,6 +15,7 @@ enum tc_source {
     TC_SOURCE_INPUT_WRITE,
     TC_SOURCE_STDOUT,
     TC_SOURCE_STDERR,
+    TC_SOURCE_ANSWER,
     TC_SOURCE_BROKER,       /* what it says; what was denied comes before what ends the call */
     TC_SOURCE_BROKER_DEATH, /* before the command's end, which a dead broker may have caused */
     TC_SOURCE_LISTENER,     /* a call is stopped, and no broker runs yet */

@@ -12,16 +12,10 @@
 
 #define READER_MS 10000u /* how long a slow reader of a mere report is waited for */
 
-/* The command's ends of its streams. */
-struct streams {
-    int in, out, error;
-};
-
-static void close_streams(struct streams *streams)
+static void close_ends(struct tc_call *call)
 {
-    tc_cleanup_fd(&streams->in);
-    tc_cleanup_fd(&streams->out);
-    tc_cleanup_fd(&streams->error);
+    for (size_t i = 0; i < TC_COUNT(call->ends); i++)
+        tc_cleanup_fd(&call->ends[i]);
 }
 
 static void init_result(struct tc_result *result)
@@ -43,7 +37,8 @@ static void init_call(struct tc_call *call, const struct tc_plan *plan, const st
     call->chunk = chunk;
     call->cell = TC_CELL_EMPTY;
     call->mediation.broker = (struct tc_broker)TC_BROKER_NONE;
-    call->mediation.listener = TC_NO_FD;
+    call->mediation.listener = call->approval.from = call->approval.terminal.fd = TC_NO_FD;
+    call->ends[0] = call->ends[1] = call->ends[2] = TC_NO_FD;
     call->poller.epoll = call->timers.fd = call->signals.fd = TC_NO_FD;
     call->input.from = call->input.to = TC_NO_FD;
     for (int i = 0; i < TC_STREAM_COUNT; i++)
@@ -120,12 +115,16 @@ static int open_call(struct tc_call *call, struct tc_error *err)
         code = open_sinks(call, err);
     if (code == 0)
         code = open_loop(call, err);
+    if (code == 0 && call->launch != NULL)
+        code = tc_approver_open(call, err);
     return code;
 }
 
 static void close_call(struct tc_call *call)
 {
     tc_input_close(call);
+    tc_approval_close(call);
+    close_ends(call);
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_cleanup_fd(&call->streams[i].fd);
     if (!call->stuck) {
@@ -170,22 +169,17 @@ static int hand_over(const struct tc_cell *cell, int fd, struct tc_error *err)
     return fchown(fd, cell->host_uid, cell->host_gid) < 0 ? tc_error_set(err, -errno, "give the pipes to the cell") : 0;
 }
 
-/* From a ready cell to a command on its way. A signal that came during launch ends the call here. */
-static int start_command(struct tc_call *call, const struct streams *streams, struct tc_error *err)
+int tc_call_start(struct tc_call *call, struct tc_error *err)
 {
     uint64_t wall_ms;
-    int code;
+    int code = tc_call_look_at_cpu(call);
 
-    tc_event_start(call);
-    tc_call_signals(call);
-    if (call->phase != TC_PHASE_BOOT)
-        return 0;
-    code = tc_call_look_at_cpu(call);
     if (code < 0)
         return tc_error_set(err, code, "cpu_time: read the CPU time of the cell from /proc");
-    code = tc_cell_exec(&call->cell, call->plan, streams->in, streams->out, streams->error, err);
+    code = tc_cell_exec(&call->cell, call->plan, call->ends[0], call->ends[1], call->ends[2], err);
     if (code < 0)
         return code;
+    close_ends(call);
     call->phase = TC_PHASE_STARTING;
     call->exec_ms = tc_clock_ms();
     if (tc_call_limit(call, TC_LIMIT_WALL, &wall_ms))
@@ -194,37 +188,65 @@ static int start_command(struct tc_call *call, const struct streams *streams, st
     return 0;
 }
 
+/* The rules ask whether the command may start. */
+static void ask_first(struct tc_call *call)
+{
+    const struct tc_decision *decision = call->report->question;
+    size_t length = strnlen(call->report->program, TC_PATH_LIMIT);
+    struct tc_broker_message about = {.type = TC_BROKER_ASK,
+                                      .operation = TC_OP_EXECUTE,
+                                      .because = decision->because,
+                                      .call = -1,
+                                      .rule = tc_rule_refer(call->plan->rules, decision),
+                                      .length = (uint32_t)length};
+
+    memcpy(about.target, call->report->program, length);
+    tc_approval_ask(call, &about, true);
+}
+
+/* From a ready cell to a command on its way. A signal that came during launch ends the call here. */
+static int start_command(struct tc_call *call, struct tc_error *err)
+{
+    tc_event_start(call);
+    tc_call_signals(call);
+    if (call->phase != TC_PHASE_BOOT)
+        return 0;
+    if (call->report->question == NULL)
+        return tc_call_start(call, err);
+    ask_first(call);
+    return 0;
+}
+
 static int boot(struct tc_call *call, struct tc_error *err)
 {
-    struct streams streams __attribute__((cleanup(close_streams))) = {TC_NO_FD, TC_NO_FD, TC_NO_FD};
     int code = check_labels(call->plan, err);
 
     if (code == 0)
         code = tc_cell_build(call->launch, call->plan, err);
     /* The cell is built meanwhile. */
     if (code == 0)
-        code = tc_input_open(call, &streams.in, err);
+        code = tc_input_open(call, &call->ends[0], err);
     if (code == 0)
-        code = tc_stream_open(call, TC_STREAM_STDOUT, &streams.out, err);
+        code = tc_stream_open(call, TC_STREAM_STDOUT, &call->ends[1], err);
     if (code == 0)
-        code = tc_stream_open(call, TC_STREAM_STDERR, &streams.error, err);
+        code = tc_stream_open(call, TC_STREAM_STDERR, &call->ends[2], err);
     if (code == 0)
         code = tc_cell_await_init(tc_take_ptr(call->launch), &call->cell, err);
     /* Init is on its way to READY meanwhile. */
     if (code == 0)
         code = watch_cell(call, err);
     if (code == 0)
-        code = hand_over(&call->cell, streams.in, err);
+        code = hand_over(&call->cell, call->ends[0], err);
     if (code == 0)
-        code = hand_over(&call->cell, streams.out, err);
+        code = hand_over(&call->cell, call->ends[1], err);
     if (code == 0)
-        code = hand_over(&call->cell, streams.error, err);
+        code = hand_over(&call->cell, call->ends[2], err);
     if (code == 0)
         code = tc_mediation_start(call, err);
     if (code == 0)
         code = tc_cell_await_ready(&call->cell, err);
     if (code == 0)
-        code = start_command(call, &streams, err);
+        code = start_command(call, err);
     return code;
 }
 
@@ -233,6 +255,7 @@ static void skip_to_result(struct tc_call *call, const struct tc_error *error)
 {
     tc_result_setup_failed(call, error);
     tc_input_close(call);
+    tc_approval_close(call);
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
         tc_stream_close(call, i);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);

@@ -44,11 +44,15 @@ struct tc_result {
 
 /* How the caller wants to be told. */
 struct tc_report {
-    char id[TC_UUID_SIZE];  /* of the call */
-    uint64_t started_ms;    /* tc_clock_ms() when the request came in */
-    int events;             /* descriptor for NDJSON events, borrowed, or -1 for none */
-    bool events_are_stdout; /* --json: output goes into events only, nothing is passed through */
-    bool keep_going;        /* --keep-going */
+    char id[TC_UUID_SIZE];              /* of the call */
+    uint64_t started_ms;                /* tc_clock_ms() when the request came in */
+    int events;                         /* descriptor for NDJSON events, borrowed, or -1 for none */
+    bool events_are_stdout;             /* --json: output goes into events only, nothing is passed through */
+    bool keep_going;                    /* --keep-going */
+    enum tc_ask ask;                    /* who answers what the rules ask */
+    int ask_fd;                         /* TC_ASK_FD: where answers come from, borrowed */
+    const struct tc_decision *question; /* the rules ask whether the command may start; borrowed, NULL: it may */
+    const char *program;                /* with question: what would be executed, borrowed */
     bool quiet, verbose;
 };
 
@@ -66,7 +70,8 @@ struct tc_report {
  *
  * @param plan    borrowed
  * @param launch  what tc_cell_begin() has returned for the plan's network; taken
- * @param report  borrowed; with events on descriptor 1 or 2 what the command writes there is in the events only
+ * @param report  borrowed, with its question only where ask is not TC_ASK_DENY; with events on descriptor 1 or 2 what
+ * the command writes there is in the events only
  * @param ret     filled in; ret->status is the exit status
  * @return 0 always
  */

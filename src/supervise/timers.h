@@ -9,6 +9,7 @@
 enum tc_timer {
     TC_TIMER_WALL,   /* the wall limit is reached */
     TC_TIMER_CPU,    /* the CPU time is looked at again */
+    TC_TIMER_ASK,    /* the next question is answered with no */
     TC_TIMER_GRACE,  /* whoever did not heed SIGTERM is killed */
     TC_TIMER_DEATH,  /* killed processes should be gone by now */
     TC_TIMER_READER, /* a slow reader is waited for no longer */

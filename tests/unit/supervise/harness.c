@@ -90,8 +90,13 @@ static void supervise(struct call *call, int out, int err, int report)
     take_stream(call->stdin_fd, null, 0);
     take_stream(call->stdout_fd, out, 1);
     take_stream(call->stderr_fd, err, 2);
+    if (call->report.ask == TC_ASK_FD) /* above the report */
+        call->report.ask_fd = fcntl(call->report.ask_fd, F_DUPFD, report + 1);
     close_range(3, (unsigned)report - 1, 0);
-    close_range((unsigned)report + 1, ~0U, 0);
+    if (call->report.ask == TC_ASK_FD)
+        close_range((unsigned)call->report.ask_fd + 1, ~0U, 0);
+    else
+        close_range((unsigned)report + 1, ~0U, 0);
     getrlimit(RLIMIT_NOFILE, &files);
     if (call->open_files > 0)
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){call->open_files, files.rlim_max});
