@@ -38,4 +38,23 @@ void tc_handle_execute(struct tc_stopped *stopped); /* execute.c */
 void tc_handle_connect(struct tc_stopped *stopped); /* socket.c */
 void tc_handle_bind(struct tc_stopped *stopped);    /* socket.c */
 
+void tc_handle_mkdir(struct tc_stopped *stopped); /* entry.c */
+void tc_handle_mknod(struct tc_stopped *stopped);
+void tc_handle_symlink(struct tc_stopped *stopped);
+void tc_handle_unlink(struct tc_stopped *stopped);
+void tc_handle_rmdir(struct tc_stopped *stopped);
+
+void tc_handle_rename(struct tc_stopped *stopped); /* pair.c */
+void tc_handle_link(struct tc_stopped *stopped);
+
+void tc_handle_truncate(struct tc_stopped *stopped); /* metadata.c */
+void tc_handle_chmod(struct tc_stopped *stopped);
+void tc_handle_chown(struct tc_stopped *stopped);
+void tc_handle_times(struct tc_stopped *stopped);
+void tc_handle_setxattr(struct tc_stopped *stopped);
+void tc_handle_removexattr(struct tc_stopped *stopped);
+
+void tc_handle_access(struct tc_stopped *stopped); /* access.c */
+void tc_handle_watch(struct tc_stopped *stopped);  /* watch.c */
+
 #endif

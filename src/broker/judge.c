@@ -43,17 +43,28 @@ int tc_judge_path(struct tc_stopped *stopped, enum tc_operation operation, const
     return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
 }
 
-int tc_judge_pair(struct tc_stopped *stopped, const char *from, const char *to, bool directory)
+static struct tc_decision stricter(struct tc_decision a, struct tc_decision b)
+{
+    return b.effect > a.effect ? b : a;
+}
+
+int tc_judge_pair(struct tc_stopped *stopped, const struct tc_judged *from, const struct tc_judged *to, bool exchange)
 {
     const struct tc_broker_state *state = stopped->state;
-    struct tc_decision decision = tc_decide_rename(state->rules, state->view, from, to, directory);
-    size_t first = strlen(from) + 1, second = strlen(to);
+    struct tc_decision decision = tc_decide_rename(state->rules, state->view, from->path, to->path, from->directory);
+    size_t first = strlen(from->path) + 1, second = strlen(to->path);
     char both[TC_BROKER_TARGET_SIZE];
 
     if (first + second > sizeof both)
         return -EACCES;
-    memcpy(both, from, first);
-    memcpy(both + first, to, second);
+    if (exchange)
+        decision = stricter(decision, tc_decide_rename(state->rules, state->view, to->path, from->path, to->directory));
+    decision = stricter(
+        decision, tc_decide_names(state->rules, state->view, TC_OP_WRITE, from->path, from->given, from->directory));
+    decision =
+        stricter(decision, tc_decide_names(state->rules, state->view, TC_OP_WRITE, to->path, to->given, to->directory));
+    memcpy(both, from->path, first);
+    memcpy(both + first, to->path, second);
     return tc_judge_settle(stopped, &decision, both, first + second);
 }
 

@@ -19,9 +19,15 @@
 int tc_judge_path(struct tc_stopped *stopped, enum tc_operation operation, const char *resolved, const char *given,
                   bool directory);
 
-/** A rename or link of from to to. An exchange is judged in both directions by two calls.
- *  @param directory  the object is, or may be, a directory */
-int tc_judge_pair(struct tc_stopped *stopped, const char *from, const char *to, bool directory);
+/* One of the two names of a rename or link. */
+struct tc_judged {
+    const char *path;  /* resolved */
+    const char *given; /* as given */
+    bool directory;    /* what stands there is, or may be, a directory */
+};
+
+/** A rename or link of from to to; exchange: and of to to from. Asks once for the pair. */
+int tc_judge_pair(struct tc_stopped *stopped, const struct tc_judged *from, const struct tc_judged *to, bool exchange);
 
 /** Settle any decision that was made about target (length bytes, for people). */
 int tc_judge_settle(struct tc_stopped *stopped, const struct tc_decision *decision, const char *target, size_t length);

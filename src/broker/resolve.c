@@ -83,8 +83,8 @@ int tc_resolve_object(struct tc_stopped *stopped, int dirfd, const char *path, b
     return r;
 }
 
-int tc_resolve_entry(struct tc_stopped *stopped, int dirfd, const char *path, struct tc_object *ret_parent,
-                     char name[NAME_MAX + 1], bool *ret_slash)
+int tc_entry_from(struct tc_stopped *stopped, int base, const char *path, struct tc_object *ret_parent,
+                  char name[NAME_MAX + 1], bool *ret_slash)
 {
     size_t end = strlen(path), begin;
     char parent[PATH_MAX];
@@ -98,24 +98,37 @@ int tc_resolve_entry(struct tc_stopped *stopped, int dirfd, const char *path, st
     begin = end;
     while (begin > 0 && path[begin - 1] != '/')
         begin--;
-    if (end - begin > NAME_MAX)
-        return -ENAMETOOLONG;
     if (begin > 0)
         snprintf(parent, sizeof parent, "%.*s", (int)begin, path);
     else
         snprintf(parent, sizeof parent, "%s", end == 0 ? "/" : ".");
-    snprintf(name, NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
-    r = tc_resolve_object(stopped, dirfd, parent, true, ret_parent);
+    r = tc_object_from(stopped, base, parent, true, ret_parent);
     if (r < 0)
         return r;
     if (!S_ISDIR(ret_parent->stat.stx_mode))
         r = -ENOTDIR;
-    else if (name[0] == '\0')
+    else if (end - begin > NAME_MAX)
+        r = -ENAMETOOLONG;
+    else
+        snprintf(name, NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
+    if (r == 0 && name[0] == '\0')
         r = -EBUSY;
-    else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    else if (r == 0 && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
         r = -EINVAL;
     if (r < 0)
         tc_cleanup_object(ret_parent);
+    return r;
+}
+
+int tc_resolve_entry(struct tc_stopped *stopped, int dirfd, const char *path, struct tc_object *ret_parent,
+                     char name[NAME_MAX + 1], bool *ret_slash)
+{
+    int base = tc_base_open(stopped, dirfd, path), r;
+
+    if (base < 0)
+        return base;
+    r = tc_entry_from(stopped, base, path, ret_parent, name, ret_slash);
+    tc_base_close(stopped, base);
     return r;
 }
 

@@ -19,6 +19,10 @@ int tc_object_walk(struct tc_stopped *stopped, int base, const char *path, bool 
 /** tc_resolve_object() from a directory; path is not empty. */
 int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret);
 
+/** tc_resolve_entry() from a directory. */
+int tc_entry_from(struct tc_stopped *stopped, int base, const char *path, struct tc_object *ret_parent,
+                  char name[NAME_MAX + 1], bool *ret_slash);
+
 /** tc_resolve_given() from a directory. */
 int tc_given_from(struct tc_stopped *stopped, int base, const char *path, char *ret);
 

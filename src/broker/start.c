@@ -98,7 +98,8 @@ static int detach(struct beginning *begin)
         sigaction(number, &standard, NULL); /* two cannot be set, some are not to be; they are as they should be */
     standard.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &standard, NULL);
-    sigaction(SIGIO, &standard, NULL); /* F_SETFL of a caller's O_ASYNC */
+    sigaction(SIGXFSZ, &standard, NULL); /* of the owner's own limit on files; the caller's is applied by hand */
+    sigaction(SIGIO, &standard, NULL);   /* F_SETFL of a caller's O_ASYNC */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     return close_others(keep, TC_COUNT(keep));
