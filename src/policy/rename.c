@@ -18,8 +18,12 @@
  * that it lacks at the new one. So a move is refused when there is such a pair
  * of rules, both able to match. That refuses some harmless moves and no
  * harmful one is let through.
+ *
+ * Rules on connect take part as far as they speak of socket files: what is
+ * moved may be a socket of the host, and it is connected to by its name.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/glob.h"
@@ -120,6 +124,30 @@ static bool walk_rule(struct walk *walk, const struct tc_rule *rule, struct reac
     return true;
 }
 
+/* The rule as one about paths, as far as it is one. */
+static bool about_paths(const struct tc_ruleset *rules, const struct tc_rule_list *list, size_t place,
+                        struct tc_rule *ret)
+{
+    *ret = rules->rules[list->items[place]];
+    if (list != &rules->index->operations[TC_OP_CONNECT])
+        return true;
+    ret->absolute = true;
+    switch (rules->index->connects[place].kind) {
+    case TC_CONNECT_UNIX:
+        ret->pattern = rules->index->connects[place].glob;
+        ret->pattern_length = rules->index->connects[place].glob_length;
+        return true;
+    case TC_CONNECT_ALL:
+        return true;
+    case TC_CONNECT_ANY:
+    case TC_CONNECT_NAME:
+    case TC_CONNECT_IPV4:
+    case TC_CONNECT_IPV6:
+        break;
+    }
+    return false;
+}
+
 /* True when no name below can be decided more freely at the new place, by one list of rules. */
 static bool list_holds(const struct tc_ruleset *rules, const struct tc_rule_list *list, const struct tc_subject *from,
                        const struct tc_subject *to, enum tc_effect from_default, enum tc_effect to_default,
@@ -129,8 +157,9 @@ static bool list_holds(const struct tc_ruleset *rules, const struct tc_rule_list
     bool holds = true;
 
     for (size_t i = 0; holds && i < list->count && (walk.from_open || walk.to_open); i++) {
-        const struct tc_rule *rule = &rules->rules[list->items[i]];
-        holds = walk_rule(&walk, rule, reach_of(rule, from, to));
+        struct tc_rule rule;
+        if (about_paths(rules, list, i, &rule))
+            holds = walk_rule(&walk, &rules->rules[list->items[i]], reach_of(&rule, from, to));
     }
     *ret = walk.rule;
     if (!holds)
@@ -148,8 +177,9 @@ static bool list_holds(const struct tc_ruleset *rules, const struct tc_rule_list
 static bool operation_holds(const struct tc_ruleset *rules, enum tc_operation operation, bool project,
                             const struct tc_subject *from, const struct tc_subject *to, const struct tc_rule **ret)
 {
-    enum tc_effect from_default = project ? TC_ALLOW : tc_area_default(from->area, operation);
-    enum tc_effect to_default = project ? TC_ALLOW : tc_area_default(to->area, operation);
+    bool socket = operation == TC_OP_CONNECT;
+    enum tc_effect from_default = project ? TC_ALLOW : socket ? TC_DENY : tc_area_default(from->area, operation);
+    enum tc_effect to_default = project ? TC_ALLOW : socket ? TC_DENY : tc_area_default(to->area, operation);
     const struct tc_rule_index *index = rules->index;
 
     if (to->read_only && (operation == TC_OP_WRITE || operation == TC_OP_EDIT))
@@ -172,6 +202,17 @@ static struct tc_decision refuse(struct tc_decision decision, enum tc_operation 
     return decision;
 }
 
+static struct tc_decision decide_name(const struct tc_ruleset *rules, const struct tc_view *view,
+                                      enum tc_operation operation, const char *path, size_t length, bool directory)
+{
+    char socket[sizeof "unix:" + TC_GLOB_MAX];
+
+    if (operation != TC_OP_CONNECT)
+        return tc_decide(rules, view, operation, path, length, directory);
+    snprintf(socket, sizeof socket, "unix:%s", path); /* what is longer has no name */
+    return tc_decide_connect(rules, NULL, socket, 0);
+}
+
 /* The object itself, under its two names. */
 static struct tc_decision judge_names(const struct tc_ruleset *rules, const struct tc_view *view, const char *from,
                                       const char *to, bool directory)
@@ -180,11 +221,11 @@ static struct tc_decision judge_names(const struct tc_ruleset *rules, const stru
     struct tc_decision decision = tc_stricter(tc_decide(rules, view, TC_OP_WRITE, from, from_length, directory),
                                               tc_decide(rules, view, TC_OP_WRITE, to, to_length, directory));
 
-    for (enum tc_operation operation = 0; operation < TC_OP_CONNECT; operation++) {
+    for (enum tc_operation operation = 0; operation < TC_OP_COUNT; operation++) {
         if (decision.effect == TC_DENY)
             break;
-        struct tc_decision old = tc_decide(rules, view, operation, from, from_length, directory);
-        struct tc_decision new = tc_decide(rules, view, operation, to, to_length, directory);
+        struct tc_decision old = decide_name(rules, view, operation, from, from_length, directory);
+        struct tc_decision new = decide_name(rules, view, operation, to, to_length, directory);
         if (new.effect < old.effect)
             decision = refuse(decision, operation, old.by_project ? old.project_rule : old.rule);
     }
@@ -214,7 +255,7 @@ static struct tc_decision judge_below(const struct tc_ruleset *rules, const stru
         return refuse(decision, TC_OP_WRITE, NULL);
     tc_subject_make(view, TC_OP_LIST, from, strlen(from), true, false, &old);
     tc_subject_make(view, TC_OP_LIST, to, strlen(to), true, false, &new);
-    for (enum tc_operation operation = 0; operation < TC_OP_CONNECT; operation++) {
+    for (enum tc_operation operation = 0; operation < TC_OP_COUNT; operation++) {
         if (!operation_holds(rules, operation, false, &old, &new, &rule) ||
             (rules->project != NULL && !operation_holds(rules->project, operation, true, &old, &new, &rule)))
             return refuse(decision, operation, rule);
