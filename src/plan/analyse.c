@@ -337,3 +337,61 @@ int tc_analysis_roots(const struct tc_analysis *analysis, const struct tc_region
     list[count] = NULL;
     return 0;
 }
+
+/* ---- socket files ---- */
+
+#define SOCKET_PREFIX "unix:"
+
+/* Read a rule on connect as one on paths; ret->rule stays NULL for one that is about none. */
+static int read_socket_rule(struct tc_arena *arena, const struct tc_rule *rule, struct tc_pattern *ret)
+{
+    size_t prefix = strlen(SOCKET_PREFIX);
+    struct tc_rule *path;
+
+    *ret = (struct tc_pattern){0};
+    if (!(rule->operations & TC_OP_BIT(TC_OP_CONNECT)))
+        return 0;
+    if (strncmp(rule->pattern, SOCKET_PREFIX, prefix) != 0) {
+        if (strcmp(rule->pattern, "**") != 0)
+            return 0;
+        prefix = 0;
+    }
+    path = tc_arena_alloc(arena, sizeof(*path));
+    if (path == NULL)
+        return -ENOMEM;
+    *path = *rule;
+    path->pattern += prefix;
+    path->pattern_length -= prefix;
+    path->absolute = true;
+    return tc_pattern_read(arena, path, ret);
+}
+
+static int find_socket_rule(struct tc_arena *arena, const struct tc_ruleset *rules, const char *target,
+                            const struct tc_rule **ret)
+{
+    for (size_t i = 0; i < rules->rule_count && *ret == NULL; i++) {
+        struct tc_pattern pattern;
+
+        if (read_socket_rule(arena, &rules->rules[i], &pattern) < 0)
+            return -ENOMEM;
+        if (pattern.rule == NULL)
+            continue;
+        if (tc_pattern_covers_below(&pattern, target))
+            break;
+        if (tc_pattern_may_match_below(&pattern, target))
+            *ret = &rules->rules[i];
+    }
+    return 0;
+}
+
+int tc_analysis_sockets(const struct tc_analysis *analysis, const char *target, const struct tc_rule **ret)
+{
+    const struct tc_ruleset *rules = analysis->ruleset;
+    int result;
+
+    *ret = NULL;
+    result = find_socket_rule(analysis->arena, rules, target, ret);
+    if (result == 0 && rules->project != NULL)
+        result = find_socket_rule(analysis->arena, rules->project, target, ret);
+    return result;
+}

@@ -75,4 +75,12 @@ int tc_analysis_dissent(const struct tc_analysis *analysis, const struct tc_regi
 int tc_analysis_roots(const struct tc_analysis *analysis, const struct tc_region *region, size_t limit,
                       const char *const **ret);
 
+/**
+ * Find a rule on connect that tells socket files below a directory apart: who may rename there could give a socket the
+ * name that the rules are kinder to.
+ * @param ret  the first such rule, or NULL
+ * @return 0 or -ENOMEM
+ */
+int tc_analysis_sockets(const struct tc_analysis *analysis, const char *target, const struct tc_rule **ret);
+
 #endif

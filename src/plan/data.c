@@ -269,26 +269,54 @@ const char *tc_data_lacking(const struct tc_facts *facts, const struct tc_fact_p
     return NULL;
 }
 
+static int need_one(struct tc_arena *arena, const struct tc_rule *rule, struct tc_data_verdict *ret)
+{
+    const struct tc_rule **list = tc_arena_array(arena, 1, sizeof(*list));
+
+    if (list == NULL)
+        return -ENOMEM;
+    list[0] = rule;
+    ret->needs = list;
+    ret->need_count = 1;
+    return 0;
+}
+
+/* A rule that tells the socket files of a place apart, if somebody inside could move them about. */
+static int judge_sockets(const struct tc_analysis *analysis, const struct tc_place *place,
+                         const struct judgement *whole, const struct tc_rule **ret)
+{
+    *ret = NULL;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        if (granted[i].operation == TC_OP_WRITE && is_writable(place) &&
+            (whole->verdict[i].effects & ~TC_EFFECT_BIT(TC_DENY)) != 0)
+            return tc_analysis_sockets(analysis, place->target, ret);
+    return 0;
+}
+
 int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
                   const struct tc_place *place, const struct tc_facts *facts, bool skeleton,
                   struct tc_data_verdict *ret, struct tc_error *err)
 {
     struct tc_region region;
     struct judgement whole;
+    const struct tc_rule *sockets;
     bool fits = false;
     int result;
 
     if ((result = tc_data_region(arena, layout, place, &region)) == 0 &&
-        (result = judge_all(analysis, &region, is_writable(place), NULL, &whole)) == 0) {
-        if (whole.even && (whole.access != 0 || skeleton)) {
+        (result = judge_all(analysis, &region, is_writable(place), NULL, &whole)) == 0 &&
+        (result = judge_sockets(analysis, place, &whole, &sockets)) == 0) {
+        if (sockets == NULL && whole.even && (whole.access != 0 || skeleton)) {
             *ret = (struct tc_data_verdict){.way = TC_WAY_STATIC, .whole = whole.access != 0, .access = whole.access};
             return 0;
         }
-        if (skeleton && is_data(place))
+        if (sockets == NULL && skeleton && is_data(place))
             result = judge_union(arena, analysis, &region, place, facts, ret, &fits);
         if (result == 0 && !fits)
             result =
                 leave_to_broker(arena, analysis, &region, &whole, tc_data_lacking(facts, place->source) == NULL, ret);
+        if (result == 0 && !fits && ret->need_count == 0 && sockets != NULL)
+            result = need_one(arena, sockets, ret);
     }
     return result < 0 ? tc_error_set(err, result, "%s: compare with the rules", place->target) : 0;
 }
