@@ -172,9 +172,18 @@ def test_egress_is_refused_by_name_until_it_is_built(cell):
     cell.refused(cell.run("true", options=["--net", "egress"]), "egress")
 
 
+def with_host_network(cell, code):
+    """What the code says there; None where the kernel cannot close abstract sockets off and the call is refused for it."""
+    done = cell.python(code, options=["--net", "host"])
+    if cell.run("true").of("start")[0]["enforcement"]["landlock_abi"] >= 6:
+        return done.succeeded().text
+    cell.refused(done, "--net host", "abstract sockets", "Landlock ABI")
+    return None
+
+
 def test_host_network_needs_rules_that_allow_it(cell, listener):
     code = ATTEMPT + f"print(attempt(socket.AF_INET, ('127.0.0.1', {listener})))"
-    assert cell.python(code, options=["--net", "host"]).succeeded().text == "connected\n"
+    assert with_host_network(cell, code) in ("connected\n", None)
     cell.refused(cell.run("true", options=["--net", "host"], policy=cell.policy([
         {"pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"},
         {"pattern": "**", "operations": ["connect"], "effect": "deny"}]), ), "net")
@@ -186,5 +195,5 @@ def test_host_network_keeps_abstract_sockets_closed(cell):
     server.listen()
     code = ATTEMPT + "print(attempt(socket.AF_UNIX, '\\0toolcell-test-scoped'))"
     assert cell.outside(code).stdout == b"connected\n", "the control"
-    assert cell.python(code, options=["--net", "host"]).succeeded().text in ("EPERM\n", "ECONNREFUSED\n")
+    assert with_host_network(cell, code) in ("EPERM\n", "ECONNREFUSED\n", None)
     server.close()
