@@ -43,13 +43,11 @@ static struct tc_decision decide(const struct probe *probe, enum tc_operation op
 static struct tc_decision decide_write(const struct probe *probe)
 {
     const struct tc_broker_state *state = probe->stopped->state;
-    struct tc_decision decision = decide(probe, TC_OP_WRITE), child;
     char path[PATH_MAX];
 
-    if (!probe->directory || decision.effect != TC_DENY || tc_path_child(probe->object->path, "new", path) < 0)
-        return decision;
-    child = tc_decide(state->rules, state->view, TC_OP_WRITE, path, strlen(path), false);
-    return child.effect == TC_DENY ? decision : child;
+    if (!probe->directory || tc_path_child(probe->object->path, "new", path) < 0)
+        return decide(probe, TC_OP_WRITE);
+    return tc_decide(state->rules, state->view, TC_OP_WRITE, path, strlen(path), false);
 }
 
 /* What the rules say. 0, -EACCES, or -EROFS for a mount that is read-only whatever they say. */

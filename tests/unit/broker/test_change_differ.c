@@ -194,5 +194,12 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("broker change differ", test_workspace, test_scratch, NULL));
+    Suite *suite = suite_create("broker change differ");
+    TCase *tests = tcase_create("broker change differ");
+
+    tcase_set_timeout(tests, 200 * cell_slack()); /* 20,000 calls */
+    tcase_add_test(tests, test_workspace);
+    tcase_add_test(tests, test_scratch);
+    suite_add_tcase(suite, tests);
+    return unit_run(suite);
 }
