@@ -212,7 +212,7 @@ static void talk(const char *path, int type, int listener)
         cell_fail(path, one, "connects");
     CELL_CHECK(other >= 0 && send(one, "hello", 5, 0) == 5 && recv(other, text, sizeof text, 0) == 5);
     CELL_CHECK(getsockopt(other, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0);
-    CELL_CHECK(peer.uid == 1000 && peer.gid == 1000 && strcmp(text, "hello") == 0);
+    CELL_CHECK(peer.uid == 1000 && peer.gid == 1000 && peer.pid == 0 && strcmp(text, "hello") == 0);
     CELL_CHECK(getsockopt(one, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == 1000);
     close(one);
     close(other);
