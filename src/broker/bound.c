@@ -11,11 +11,18 @@
  * A cell with the host's network is no different from the host in this
  * respect; there nothing is the cell's own.
  *
- * The kernel tells the low half of inode numbers only. Two files of one file
- * system could agree in it where numbers are larger: then a socket that the
- * cell made could vouch for one of the host. So larger numbers prove nothing,
- * and neither does XFS above the size to which its numbers (which are places
- * on the disk) fit. The others count up from small numbers.
+ * What the kernel tells of a file, its file system and the low half of its
+ * inode number, must be of one file only: else a socket that the cell made
+ * could vouch for one of the host. So larger numbers prove nothing, and
+ * neither do file systems that are not known to give small numbers once:
+ *
+ *   ext4, f2fs      have 32 bits
+ *   tmpfs           counts; 2^32 files would have to be made first
+ *   XFS             numbers are places on the disk: up to a size of that
+ *   overlayfs       has the numbers of its upper layer, in which every socket
+ *                   lies that can be connected to through it
+ *   btrfs, bcachefs give them once for each of their subvolumes, but have one
+ *                   device for all: not among these
  */
 
 #include "broker/bound.h"
@@ -30,20 +37,29 @@
 #include "base/cleanup.h"
 #include "kernel/sockdiag.h"
 
-#define XFS_MAGIC 0x58465342      /* not in linux/magic.h; statfs(2) */
+#define XFS_MAGIC 0x58465342      /* statfs(2) */
 #define XFS_SMALLEST_INODE_LOG 8u /* bytes, as a power of two: so many inodes there are at most */
 
-static bool numbers_fit(const struct tc_object *object)
+static bool numbers_are_unique(const struct tc_object *object)
 {
     struct statfs system;
 
     if (object->stat.stx_ino > UINT32_MAX || fstatfs(object->fd, &system) < 0)
         return false;
-    return system.f_type != XFS_MAGIC ||
-           ((uint64_t)system.f_blocks * (uint64_t)system.f_bsize) >> XFS_SMALLEST_INODE_LOG <= UINT32_MAX;
+    switch (system.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+        return true;
+    case XFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC: /* tells the size of its upper layer */
+        return ((uint64_t)system.f_blocks * (uint64_t)system.f_bsize) >> XFS_SMALLEST_INODE_LOG <= UINT32_MAX;
+    default:
+        return false;
+    }
 }
 
-/* The device of the file system as the kernel has it: statx() tells another for btrfs and overlays. */
+/* The device of the file system as the kernel has it: statx() may tell another for an overlay. */
 static bool find_device(const struct tc_stopped *stopped, uint64_t mount, uint32_t *ret)
 {
     char name[32], *line = NULL;
@@ -64,9 +80,8 @@ static bool find_device(const struct tc_stopped *stopped, uint64_t mount, uint32
         close(fd);
         return false;
     }
-    while (!found && getline(&line, &size, file) > 0) {
+    while (!found && getline(&line, &size, file) > 0)
         found = sscanf(line, "%llu %*u %u:%u ", &id, &major, &minor) == 3 && id == mount;
-    }
     free(line);
     fclose(file);
     *ret = major << 20 | minor;
@@ -79,7 +94,7 @@ static bool is_listed(struct tc_stopped *stopped, const struct tc_object *object
     uint32_t device;
     int r;
 
-    if (!numbers_fit(object) || !find_device(stopped, object->stat.stx_mnt_id, &device))
+    if (!numbers_are_unique(object) || !find_device(stopped, object->stat.stx_mnt_id, &device))
         return false;
     pthread_mutex_lock(&state->diag_lock);
     r = tc_sockdiag_bound(state->diag, device, (uint32_t)object->stat.stx_ino);

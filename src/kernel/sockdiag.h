@@ -13,7 +13,7 @@
  * The kernel tells the low 32 bits of inode numbers only.
  *
  * @param fd      NETLINK_SOCK_DIAG socket that was made in the namespace; borrowed, one caller at a time
- * @param device  of the file system, as the kernel has it: major << 20 | minor. statx() may tell another (btrfs)
+ * @param device  of the file system, as the kernel has it: major << 20 | minor. statx() may tell another (overlayfs)
  * @param inode   low 32 bits
  * @return 1, 0 no such socket, -errno (-ENOENT: a kernel without CONFIG_UNIX_DIAG)
  */
