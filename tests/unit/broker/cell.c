@@ -48,6 +48,13 @@ unsigned cell_slack(void)
     return value < 1 ? 1 : (unsigned)value;
 }
 
+bool cell_long(void)
+{
+    const char *text = getenv("TOOLCELL_LONG");
+
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
 void cell_fail(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: in the cell: %s (errno %d)\n", file, line, what, errno);
@@ -214,7 +221,8 @@ static void take_message(const struct cell_case *what, struct tc_broker *broker,
 static void serve(const struct cell_case *what, struct tc_broker *broker, int init, struct cell_outcome *ret)
 {
     static struct tc_broker_message message;
-    uint64_t end = tc_clock_ms() + DEADLINE_MS * cell_slack() * (getenv("TOOLCELL_LONG") != NULL ? LONG_FACTOR : 1);
+    uint64_t patience = what->seconds == 0 ? DEADLINE_MS * (cell_long() ? LONG_FACTOR : 1) : what->seconds * 1000u;
+    uint64_t end = tc_clock_ms() + patience * cell_slack();
     bool open = broker->channel >= 0;
 
     for (;;) {

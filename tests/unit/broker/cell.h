@@ -46,6 +46,7 @@ struct cell_case {
     bool aliases;                                                         /* see above */
     bool native;            /* the same without filter and broker, the workspace writable */
     bool keep_first_answer; /* leave asks unanswered */
+    unsigned seconds;       /* that the command may take; 0: 40, and more with cell_long(). Multiplied by the slack */
 };
 
 /** Memory that inside(), outside() and the test share: 1 MiB, zeroed by cell_run(). */
@@ -89,6 +90,9 @@ int cell_execute(const char *word);
             cell_fail(__FILE__, __LINE__, #condition);                                                                 \
     } while (0)
 void cell_fail(const char *file, int line, const char *what) __attribute__((noreturn));
+
+/** True when TOOLCELL_LONG is 1: races of 100,000 rounds instead of 1,000. */
+bool cell_long(void);
 
 /** TOOLCELL_TEST_SLACK, at least 1: what deadlines are multiplied by. */
 unsigned cell_slack(void);

@@ -213,7 +213,7 @@ static void run(int (*inside)(void *), void (*outside)(void), bool own)
 {
     const struct tally *tally;
 
-    rounds = getenv("TOOLCELL_LONG") != NULL ? 100000 : 1000;
+    rounds = cell_long() ? 100000 : 1000;
     cell_run(
         &(struct cell_case){
             .policy = PEERS_POLICY, .groups = TC_NOTIFY_CONNECT, .inside = inside, .outside = outside, .aliases = true},
@@ -255,7 +255,7 @@ int main(void)
     Suite *suite = suite_create("broker connect race");
     TCase *tests = tcase_create("races");
 
-    tcase_set_timeout(tests, getenv("TOOLCELL_LONG") != NULL ? 1200 : 60);
+    tcase_set_timeout(tests, cell_long() ? 1200 : 60);
     tcase_add_test(tests, test_address);
     tcase_add_test(tests, test_descriptor);
     tcase_add_test(tests, test_link);
