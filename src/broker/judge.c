@@ -80,6 +80,10 @@ int tc_judge_floor(struct tc_stopped *stopped, const struct tc_object *object, u
     /* In a mediated mount the rules alone decide; without Landlock there is no such floor. */
     if (object->mount != NULL || plan->landlock_abi == 0 || tc_object_nameless(object))
         return 0;
+    /* Landlock cannot grant listing "/" without granting it below, where the rules decide. Here they do for "/" itself:
+     * in the cell's own tree there are no names but the plan's. */
+    if (object->place != NULL && object->place->root && rights == TC_ACCESS_LIST)
+        return 0;
     access =
         object->place != NULL && !object->place->root ? object->place->access : tc_mounts_access(plan, object->path);
     if (access & TC_ACCESS_WRITE)

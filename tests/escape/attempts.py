@@ -45,6 +45,10 @@ class Attempt:
         done = self.cell.run(*self.argv(*arguments), options=[*self.options(), *options], **more)
         return done.succeeded().answer
 
+    def start(self, *arguments, options=(), **more):
+        """The same, still running."""
+        return self.cell.start(*self.argv(*arguments), options=[*self.options(), *options], **more)
+
     def outside(self, *arguments, prefix=()):
         """The same by the same identity where nothing stops it."""
         return json.loads(outside(self.cell, *prefix, self.program, *arguments).stdout)
