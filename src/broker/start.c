@@ -167,16 +167,17 @@ static int drop(struct beginning *begin)
 static int guard(struct beginning *begin)
 {
     struct rlimit core = {1, 1}; /* 0 would still start a program that core_pattern names */
-    struct rlimit files;
+    struct rlimit files, size;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
     if (getppid() != begin->owner)
         return -ESRCH;
-    if (setrlimit(RLIMIT_CORE, &core) < 0 || getrlimit(RLIMIT_NOFILE, &files) < 0)
+    if (setrlimit(RLIMIT_CORE, &core) < 0 || getrlimit(RLIMIT_NOFILE, &files) < 0 || getrlimit(RLIMIT_FSIZE, &size) < 0)
         return -errno;
     files.rlim_cur = files.rlim_max; /* each waiting worker holds a few */
-    return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
+    size.rlim_cur = size.rlim_max;   /* what a caller may truncate to, its own limit says */
+    return setrlimit(RLIMIT_NOFILE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &size) < 0 ? -errno : 0;
 }
 
 /* ---- learn ---- */
