@@ -125,9 +125,8 @@ static void conclude(struct tc_examination *ret)
                 works ? "namespaces, a root of its own, no capabilities, a seccomp filter" : none);
     set_promise(ret, TC_PROMISE_RULES_STATIC, works,
                 works ? "rules that hold for whole mounts and subtrees: mounts and Landlock" : none);
-    set_unbuilt(ret, TC_PROMISE_RULES_MEDIATED, TC_BUILT_MEDIATION,
-                findings[TC_CHECK_SECCOMP_NOTIFY].state == TC_STATE_OK, "globs, ask, and denies below allows: a broker",
-                "needs seccomp-notify");
+    set_unbuilt(ret, TC_PROMISE_RULES_MEDIATED, true, findings[TC_CHECK_SECCOMP_NOTIFY].state == TC_STATE_OK,
+                "globs, ask, and denies below allows: a broker", "needs seccomp-notify");
     set_promise(ret, TC_PROMISE_LIMITS_PROCESS, works,
                 works ? "wall and CPU time, output, scratch, file size, open files" : none);
     set_unbuilt(ret, TC_PROMISE_LIMITS_GROUP, TC_BUILT_GROUP_LIMITS,

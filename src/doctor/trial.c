@@ -18,7 +18,6 @@
 #include "cell/cell.h"
 #include "doctor/probe.h"
 #include "doctor/trial.h"
-#include "plan/built.h"
 #include "plan/compile.h"
 #include "policy/load.h"
 
@@ -123,8 +122,6 @@ void tc_probe_whole_cell(const struct tc_examination *so_far, struct tc_finding 
     int status = 0;
 
     (void)so_far;
-    if (!TC_BUILT_MEDIATION)
-        request.allow_degraded = 1u << TC_DEGRADE_MEDIATION;
     if (arena == NULL)
         tc_error_set(&err, -ENOMEM, "make a request");
     else if (tc_trial_run(RULES, &request, &status, &err) == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "plan/built.h"
 
 /* The operations a floor can grant, and what grants them. */
 static const struct {
@@ -258,8 +257,6 @@ static int leave_to_broker(struct tc_arena *arena, const struct tc_analysis *ana
 
 const char *tc_data_lacking(const struct tc_facts *facts, const struct tc_fact_path *source)
 {
-    if (!TC_BUILT_MEDIATION && !facts->mediation)
-        return "which is not built yet";
     if (!facts->mediation)
         return "which this kernel does not offer";
     if (!facts->proc_visible)

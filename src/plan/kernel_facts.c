@@ -12,7 +12,6 @@
 #include "kernel/openat2.h"
 #include "kernel/seccomp.h"
 #include "kernel/userns.h"
-#include "plan/built.h"
 #include "plan/host.h"
 
 unsigned tc_kernel_landlock_abi(void)
@@ -24,7 +23,7 @@ unsigned tc_kernel_landlock_abi(void)
 
 bool tc_kernel_mediation(void)
 {
-    return TC_BUILT_MEDIATION && tc_seccomp_can_listen();
+    return tc_seccomp_can_listen();
 }
 
 bool tc_kernel_overlay(void)

@@ -66,6 +66,7 @@ struct tc_pending_answer {
 struct tc_mediation {
     struct tc_broker broker;           /* TC_BROKER_NONE before its start */
     int listener;                      /* until there is a broker to hand it to */
+    bool ended;                        /* the broker is dead, be it reaped or not */
     uint64_t user_us, system_us;       /* processor time of a broker that has ended */
     uint64_t own_denials;              /* that are not the broker's */
     struct tc_pending_answer *pending; /* owned */

@@ -225,6 +225,7 @@ static void serve_death(struct tc_call *call)
     int status = 0;
     int reaped = tc_broker_reap(&mediation->broker, &mediation->user_us, &mediation->system_us, &status);
 
+    mediation->ended = true;
     tc_poller_drop(&call->poller, TC_SOURCE_BROKER_DEATH);
     tc_mediation_pump(call); /* its last words may say why */
     if (call->phase < TC_PHASE_DYING && (reaped < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0))
@@ -270,7 +271,7 @@ void tc_mediation_kill(struct tc_call *call)
 
 bool tc_mediation_dead(const struct tc_call *call)
 {
-    return call->mediation.broker.pid <= 0;
+    return call->mediation.broker.pid <= 0 || call->mediation.ended;
 }
 
 bool tc_mediation_told(const struct tc_call *call)

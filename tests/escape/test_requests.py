@@ -184,7 +184,7 @@ def test_directories_that_others_may_write(cell):
         for parent in path.relative_to(shared).parents:
             (shared / parent).chmod(0o777)
     for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
-        done = cell.plain("true", policy=None, options=["-p", "evil", "--allow-degraded=mediation"], env={variable: str(shared)})
+        done = cell.plain("true", policy=None, options=["-p", "evil"], env={variable: str(shared)})
         assert done.status == 125, variable
     assert sorted(path.name for path in shared.rglob("*") if path.is_file()) == ["evil.json", "evil.json"]
 

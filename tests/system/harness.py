@@ -292,8 +292,6 @@ class Cell:
             line += ["-p", str(self._policies / f"{policy}.json")]
         elif policy:
             line += ["-p", str(policy)]
-            if not str(policy).endswith(".json"):
-                line.append("--allow-degraded=mediation")
         line += [str(option) for option in options]
         return line + (["--", *map(str, argv)] if argv else [])
 

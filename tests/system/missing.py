@@ -98,7 +98,7 @@ TABLE = {
     "unshare of a network namespace": NAMESPACES,
     "unshare of a cgroup namespace": Refused("namespaces", "enter a cgroup namespace"),
     "seccomp for a filter": FILTER,
-    "seccomp with a listener": UNUSED,
+    "seccomp with a listener": Unneeded("only a broker listens"),
     "prctl of the death signal": Refused("namespaces", "set the death signal", doctor="the probe ended without an answer"),
     "prctl of dumpable": Refused("init", "the cell's first process could not hide from the cell's processes"),
     "prctl of no_new_privs": Refused("landlock", "set no_new_privs"),
@@ -107,6 +107,10 @@ TABLE = {
     "prctl of the bounding set": CAPABILITIES,
     "prctl of the ambient set": CAPABILITIES,
 }
+# What only the broker and its threads need: rules that need one are refused, by name, perhaps only once the cell is up.
+MEDIATION = {"clone3", "pidfd_open", "statx", "seccomp with a listener"}
+# Needed in any case, but what needs a broker meets it elsewhere.
+OTHERWISE = {"landlock_add_rule", "seccomp", "seccomp for a filter"}
 # Without these there is no call to tell about: one line on stderr, and no event.
 AT_ONCE = {"fcntl": "look at the standard streams", "getrandom": "random numbers"}
 

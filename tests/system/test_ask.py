@@ -17,16 +17,13 @@ ASK_START = [{"pattern": "**", "operations": ["execute"], "effect": "ask", "reas
              {"pattern": "**", "operations": ["read", "write", "connect"], "effect": "allow"}]
 
 
-DEGRADED = "--allow-degraded=mediation"
-
-
 class Asked:
     """A call whose questions the test answers over a pipe."""
 
     def __init__(self, cell, *argv, options=(), **more):
         read, self.write = os.pipe()
         os.set_inheritable(read, True)
-        self.running = cell.start(*argv, options=["--ask", f"fd:{read}", DEGRADED, *options], pass_fds=[read], **more)
+        self.running = cell.start(*argv, options=["--ask", f"fd:{read}", *options], pass_fds=[read], **more)
         os.close(read)
 
     def until(self, number, timeout=30):
@@ -43,6 +40,18 @@ class Asked:
 
     def answer(self, number, answer, **more):
         self.send({"ask": number, "answer": answer, **more})
+
+    def answer_all(self):
+        """Allow whatever is asked until the call ends."""
+        number = 1
+        while True:
+            try:
+                self.until(number)
+            except AssertionError:
+                assert b'"event":"result"' in self.running.sofar()["stdout"], "neither a question nor the end"
+                return
+            self.answer(number, "allow", **{"for": "call", "match": "rule"})
+            number += 1
 
     def leave(self):
         if self.write >= 0:
@@ -152,19 +161,19 @@ def test_questions_need_a_reader(cell, start_policy):
 
 
 def test_a_descriptor_that_is_none(cell, start_policy):
-    cell.refused(cell.run("true", policy=start_policy, options=["--ask", "fd:77", DEGRADED]), "--ask fd:77")
+    cell.refused(cell.run("true", policy=start_policy, options=["--ask", "fd:77"]), "--ask fd:77")
 
 
 @pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY])
 def test_a_descriptor_that_cannot_be_waited_for(cell, start_policy, flags):
     file = os.open(cell.write("answers"), flags)
-    done = cell.run("true", policy=start_policy, options=["--ask", f"fd:{file}", DEGRADED], pass_fds=[file])
+    done = cell.run("true", policy=start_policy, options=["--ask", f"fd:{file}"], pass_fds=[file])
     os.close(file)
     cell.refused(done, f"--ask fd:{file}")
 
 
 def test_without_a_terminal(cell, start_policy):
-    done = cell.run("true", policy=start_policy, options=["--ask", "tty", DEGRADED], start_new_session=True)
+    done = cell.run("true", policy=start_policy, options=["--ask", "tty"], start_new_session=True)
     cell.refused(done, "/dev/tty", "--ask fd:N")
 
 
@@ -181,7 +190,7 @@ class Terminal:
             mode[3] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(slave, termios.TCSANOW, mode)
         self.before = termios.tcgetattr(self.master)
-        self.running = cell.start(*argv, policy=policy, options=["--ask", "tty", DEGRADED], start_new_session=True, pass_fds=[slave],
+        self.running = cell.start(*argv, policy=policy, options=["--ask", "tty"], start_new_session=True, pass_fds=[slave],
                                   preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0), **more)
         self.seen, self.slave = b"", slave
 

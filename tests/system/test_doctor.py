@@ -44,7 +44,7 @@ def test_what_it_says_of_landlock_and_limits_is_what_a_call_says(cell, doctor):
     answer = doctor()
     if not answer.works:
         pytest.skip("no call can run here")
-    enforcement = cell.run("true").of("start")[0]["enforcement"]
+    enforcement = cell.run("true", policy="workspace").of("start")[0]["enforcement"]
     assert f"ABI {enforcement['landlock_abi']}," in answer.checks["landlock"]["detail"]
     assert answer.enforces["rules-mediated"] == bool(enforcement["mediation"])
     asked = cell.run("true", options=["--memory", "64M"])

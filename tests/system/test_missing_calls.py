@@ -43,20 +43,30 @@ def refused(outcome, wanted, error):
 
 
 def check_calls(cell, prefix, wanted, error):
-    """A static policy, a preset that is degraded, and streams that are passed through."""
+    """A static policy, and streams that are passed through."""
     static = cell.run(*COMMAND, prefix=prefix)
-    degraded = cell.run("cat", "in", policy="workspace", prefix=prefix)
     plain = cell.plain(*COMMAND, prefix=prefix)
     if isinstance(wanted, Refused):
-        for outcome in (static, degraded, plain):
+        for outcome in (static, plain):
             refused(outcome, wanted, error)
             # Only what is missed beside or after the start of the command may show after the event `start`.
             assert wanted.stage in ("cell", "exec", "supervise") or not outcome.of("start")
         return
     assert (static.status, static.text, static.messages) == (3, "read\nwritten\n", "")
-    assert (degraded.status, degraded.text) == (0, "read\n")
     assert (plain.status, plain.stdout, plain.stderr) == (3, b"read\nwritten\n", b"")
-    assert [entry["name"] for entry in degraded.result["degraded"]] == ["pids", "mediation"]
+
+
+def check_mediated(cell, prefix, wanted, loss):
+    """A preset, which needs a broker: served, or refused by name; and what is denied is never served."""
+    cell.write(".env", "SECRET")
+    outcome = cell.run("sh", "-c", "cat in; cat .env; true", policy="workspace", prefix=prefix)
+    assert "SECRET" not in outcome.text
+    if isinstance(wanted, Refused) or (loss in missing.MEDIATION and outcome.status == 125):
+        assert outcome.status == 125 and outcome.messages.startswith("toolcell: ") and outcome.messages.count("\n") == 1
+        assert isinstance(wanted, Refused) or re.search("mediation|broker", outcome.messages), outcome.messages
+        return
+    assert (outcome.status, outcome.text, outcome.result["denials"]) == (0, "read\n", 1)
+    assert [entry["name"] for entry in outcome.result["degraded"]] == ["pids"]
 
 
 def check_denied(cell, prefix, wanted):
@@ -68,7 +78,7 @@ def check_denied(cell, prefix, wanted):
         assert outcome.status == 126 and outcome.result["outcome"] == "refused", outcome
 
 
-def check_doctor(cell, prefix, wanted, error):
+def check_doctor(cell, prefix, wanted, error, loss):
     done = subprocess.run([*prefix, str(cell.binary), "doctor", "--json"], capture_output=True, cwd=cell.workspace,
                           env=cell.environment(), timeout=60 * harness.SLACK, stdin=subprocess.DEVNULL,
                           **cell.identity.popen())
@@ -78,6 +88,10 @@ def check_doctor(cell, prefix, wanted, error):
     document = json.loads(done.stdout)
     doctoring.VALIDATOR.validate(document)
     run = next(check for check in document["checks"] if check["name"] == "run")
+    if loss in missing.MEDIATION | missing.OTHERWISE and not document["works"]:
+        # The default policy has rules that need a broker.
+        assert run["state"] == "missing" and re.search("mediation|broker|" + "|".join(ERRORS.values()), run["detail"]), run
+        return
     words = "" if not isinstance(wanted, Refused) else wanted.words if wanted.doctor is None else wanted.doctor
     works = words == ""
     assert document["works"] == works == (run["state"] == "ok") and done.returncode == (0 if works else 1), run
@@ -90,8 +104,9 @@ def test_without(cell, workspace, launcher, loss):
         prefix = [str(launcher), loss, error]
         wanted = missing.expected(loss, cell.identity.name, error)
         check_calls(cell, prefix, wanted, error)
+        check_mediated(cell, prefix, wanted, loss)
         check_denied(cell, prefix, wanted)
-        check_doctor(cell, prefix, wanted, error)
+        check_doctor(cell, prefix, wanted, error, loss)
 
 
 @pytest.mark.parametrize("loss", missing.AT_ONCE)

@@ -150,7 +150,7 @@ def test_a_datagram_cannot_reach_a_socket_file_of_the_host(cell):
 
 
 def test_connect_to_a_socket_file_of_the_host_needs_a_rule(cell):
-    """Allowed outright by the static policy; without a rule the run says that only mediation could close it."""
+    """Allowed outright by the static policy; without a rule it is denied and told."""
     server = socket.socket(socket.AF_UNIX)
     path = cell.workspace / "host.sock"
     server.bind(str(path))
@@ -162,9 +162,11 @@ def test_connect_to_a_socket_file_of_the_host_needs_a_rule(cell):
     assert cell.python(code).succeeded().text == "connected\n"
     rules = [{"pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"}]
     policy = cell.policy(rules)
-    cell.refused(cell.run("true", policy=policy), "mediation")
-    done = cell.run("true", policy=policy, options=["--allow-degraded=mediation"]).succeeded()
-    assert any(entry["name"] == "mediation" for entry in done.result["degraded"])
+    done = cell.python(code, policy=policy).succeeded()
+    assert done.text != "connected\n"
+    [denied] = done.of("denied")
+    assert (denied["operation"], denied["target"], denied["syscall"]) == ("connect", "unix:/workspace/host.sock", "connect")
+    assert len(accepted) == 1
     server.close()
 
 

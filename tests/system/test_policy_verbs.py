@@ -125,7 +125,7 @@ def test_run_does_as_explained(cell, policy):
     for program, status in (("true", 0), ("/usr/bin/true", 0), ("/bin/true", 1), ("false", 1)):
         explained, _, _ = policy("explain", "-p", path, "execute", program, status=[0, 1])
         assert explained == status, program
-        done = cell.plain(program, policy=path, options=["--allow-degraded=mediation"])
+        done = cell.plain(program, policy=path)
         assert (done.status == 126) == (status == 1), (program, done)
 
 

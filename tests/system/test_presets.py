@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The six presets from outside: which may start a call, and what holds of them while nothing is mediated."""
+"""The six presets from outside: which may start a call, and what holds of them."""
 
 import json
 import os
 
 import pytest
+
+import test_ask
 
 MAY_RUN = {"readonly": False, "default": False, "strict": False, "permissive": True, "workspace": True, "git": True}
 
@@ -20,15 +22,41 @@ def test_whether_a_call_may_start(cell, preset, may):
 
 
 @pytest.mark.parametrize("preset", [name for name, may in MAY_RUN.items() if may])
-def test_without_permission_to_be_degraded_nothing_runs(cell, preset):
-    done = cell.run("touch", "ran", options=["-p", preset], policy=None)
-    cell.refused(done, "mediation", preset)
-    assert not (cell.workspace / "ran").exists()
+def test_secrets_stay_unread(cell, preset):
+    """Whole names, at any depth; what is beside them is readable."""
+    for name in (".env", "deep/down/.env", "deep/.env.local"):
+        cell.write(name, "SECRET\n")
+    cell.write("deep/down/env", "open\n")
+    assert cell.run("cat", ".env").text == "SECRET\n", "the control"
+    done = cell.run("sh", "-c", "cat deep/down/env .env deep/down/.env deep/.env.local", policy=preset)
+    assert done.text == "open\n" and done.result["denials"] == 3
+    assert {event["by"] for event in done.of("denied")} == {"rule"}
+    assert [entry["name"] for entry in done.result["degraded"]] == ["pids"]
+
+
+@pytest.mark.parametrize("preset", [name for name, may in MAY_RUN.items() if may])
+def test_git_hooks_cannot_be_planted(cell, preset):
+    cell.write(".git/hooks/keep", "")
+    script = "echo x > .git/hooks/pre-commit; echo y > plain; mv plain .git/hooks/post-commit; ls .git/hooks"
+    done = cell.run("sh", "-c", script, policy=preset)
+    left = sorted(os.listdir(cell.workspace / ".git/hooks"))
+    assert (left == ["keep"]) is (preset != "permissive"), (done, left)
+
+
+@pytest.mark.parametrize("preset", ["default", "strict"])
+def test_a_preset_that_asks_works_for_who_is_answered(cell, preset):
+    """Whoever answers everything with yes can work; what is denied by name stays denied."""
+    cell.write(".env", "SECRET\n")
+    cell.write("ok", "open\n")
+    asked = test_ask.Asked(cell, "sh", "-c", "cat ok .env; echo new > made", policy=preset)
+    asked.answer_all()
+    done = asked.wait()
+    assert done.text == "open\n" and (cell.workspace / "made").read_text() == "new\n"
 
 
 def test_the_default_is_workspace(cell):
     named = cell.run("true", policy="workspace").succeeded().events[0]["policy"]
-    assert cell.run("true", policy=None, options=["--allow-degraded=mediation"]).succeeded().events[0]["policy"] == named
+    assert cell.run("true", policy=None).succeeded().events[0]["policy"] == named
 
 
 @pytest.mark.parametrize("names", ["mediation", "mediation,proc", "proc,landlock,limits,mediation", ""])
@@ -40,7 +68,7 @@ def test_names_of_what_may_be_degraded(cell, names):
 def test_a_preset_can_be_extended(cell):
     policy = cell.policy([{"pattern": "**", "operations": ["execute"], "effect": "deny", "priority": 200, "reason": "none today"}],
                          extends="workspace")
-    done = cell.run("touch", "ran", policy=policy, options=["--allow-degraded=mediation"])
+    done = cell.run("touch", "ran", policy=policy)
     assert done.status == 126 and "none today" in done.messages
 
 

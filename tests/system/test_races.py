@@ -94,7 +94,7 @@ def test_a_granted_subtree_that_is_exchanged_with_a_secret(cell, rounds):
     seen = set()
     with flipping(cell.workspace / "pub", make, link_to("secret")):
         for _ in range(rounds):
-            done = cell.run("cat", "pub/a", policy=policy, options=["--allow-degraded=mediation"])
+            done = cell.run("cat", "pub/a", policy=policy)
             assert b"top-secret" not in done.stdout
             seen.add(done.stdout)
     assert seen

@@ -102,13 +102,12 @@ def test_the_policy_inside_a_writable_workspace_whose_rules_deny_writing_it(cell
     rules = [{"pattern": "policy.json", "operations": ["write"], "effect": "deny"},
              {"pattern": "**", "operations": "all", "effect": "allow"}]
     inside = cell.write("policy.json", cell.policy(rules).read_text())
-    done = cell.run("true", policy=inside, options=["--allow-degraded=mediation"])
+    done = cell.run("true", policy=inside)
     assert done.status in (0, 125), done
     if done.status == 125:
         assert "policy.json" in done.messages
     else:
-        cell.run("sh", "-c", "echo x > policy.json; rm policy.json; mv policy.json other", policy=inside,
-                 options=["--allow-degraded=mediation"])
+        cell.run("sh", "-c", "echo x > policy.json; rm policy.json; mv policy.json other", policy=inside)
         assert "deny" in inside.read_text()
 
 
@@ -217,7 +216,7 @@ def test_a_project_policy_is_not_read_unasked(cell):
     """What the workspace says about itself has no say without --project-policy, and can only tighten with it."""
     cell.write(".toolcell.json", '{"version": 1, "rules": [{"pattern": "**", "operations": ["execute"], "effect": "deny"}]}')
     cell.run("true").succeeded()
-    assert cell.run("true", options=["--project-policy", "--allow-degraded=mediation"]).status == 126
+    assert cell.run("true", options=["--project-policy"]).status == 126
     cell.write(".toolcell.json", '{"version": 1, "rules": [{"pattern": "**", "operations": "all", "effect": "allow"}]}')
     deny = cell.policy([{"pattern": "**", "operations": ["execute"], "effect": "deny"}])
-    assert cell.run("true", policy=deny, options=["--project-policy", "--allow-degraded=mediation"]).status == 126
+    assert cell.run("true", policy=deny, options=["--project-policy"]).status == 126

@@ -78,7 +78,7 @@ def test_arguments_that_are_not_utf8(cell):
 
 
 def test_a_preset_by_name(cell):
-    assert request(cell, {"argv": ["echo", "hi"], "policy": "workspace", "allow_degraded": ["mediation"]},
+    assert request(cell, {"argv": ["echo", "hi"], "policy": "workspace"},
                    policy=None).succeeded().text == "hi\n"
 
 

@@ -141,7 +141,7 @@ def test_what_moves_into_a_subtree_is_under_its_rule_and_no_more(cell, tree):
 def test_a_missing_subtree_appears_closed(cell, tree):
     """A rule about a name that does not exist yet is refused, or grants nothing beyond it when the name appears."""
     rules = [*READ_PUB, {"pattern": "late/**", "operations": ["read"], "effect": "allow"}]
-    agent = cell.agent(policy=cell.policy(rules), options=["--allow-degraded=mediation"])
+    agent = cell.agent(policy=cell.policy(rules))
     create_missing(tree)
     (tree / "late" / "up").symlink_to("../secret")
     assert reveals(agent, ["late/up/a", "made", "secret/a", "late/../secret/a"]) == []
@@ -252,5 +252,5 @@ def test_no_execute_rule_means_no_program_of_the_mount(cell):
 def test_a_plan_without_reading_shows_names_only(cell):
     cell.write("f", SECRET)
     policy = cell.policy([RUN, {"pattern": "**", "operations": ["list"], "effect": "allow"}])
-    done = cell.run("sh", "-c", "ls; cat f", policy=policy, options=["--allow-degraded=mediation"])
+    done = cell.run("sh", "-c", "ls; cat f", policy=policy)
     assert SECRET.encode() not in done.stdout

@@ -81,7 +81,7 @@ def test_dangerous_commands_of_the_default(cell, run):
 def test_an_ask_that_nobody_answers_denies(cell, run):
     policy = cell.policy([{"pattern": "**", "operations": ["execute"], "effect": "ask"},
                           {"pattern": "**", "operations": ["read", "write", "connect"], "effect": "allow"}])
-    done = run("touch", "ran", policy=policy, options=["--allow-degraded=mediation"])
+    done = run("touch", "ran", policy=policy)
     assert done.status == 126 and not (cell.workspace / "ran").exists()
 
 
