@@ -7,8 +7,8 @@
  * processes that are not dumpable, and any process where Yama restricts
  * ptrace. It would also let it open what the cell may not in the cell's own
  * procfs, so it is effective only while a function below needs it. Most
- * callers can be read without; so each look is tried plainly first, until one
- * has shown that this host wants more.
+ * callers can be read without; so a look is tried plainly first, unless many
+ * have shown that this host wants more.
  *
  * TOCTOU: the thread id comes from the notification and means the caller only
  * while the notification is valid. Everything here is taken first and believed
@@ -49,19 +49,31 @@ static bool refused(long r)
     return r == -EPERM || r == -EACCES;
 }
 
+/*
+ * After so many refusals in a row the capability is raised at once, but a look now and then is tried plainly still:
+ * Yama refuses for good, a program that is not dumpable (init's child, before it executes the command) until it ends.
+ */
+#define REFUSALS_MANY 16u
+#define PLAIN_EVERY 64u
+
 /* Run a look at the caller, with the capability where it does not work without. Returns what it returned. */
 static long look_at(struct tc_stopped *stopped, look *function, void *argument)
 {
-    bool first = atomic_load_explicit(&stopped->state->raise_first, memory_order_relaxed);
-    long r = first ? -EPERM : function(stopped, argument);
+    atomic_uint *refusals = &stopped->state->refusals;
+    unsigned before = atomic_load_explicit(refusals, memory_order_relaxed);
+    bool plain = before < REFUSALS_MANY || before % PLAIN_EVERY == 0;
+    long r = plain ? function(stopped, argument) : -EPERM;
 
-    if (!refused(r))
+    if (!refused(r)) {
+        if (before != 0)
+            atomic_store_explicit(refusals, 0, memory_order_relaxed);
         return r;
+    }
     tc_caller_privilege(true);
     r = function(stopped, argument);
     tc_caller_privilege(false);
-    if (!refused(r) && !first)
-        atomic_store_explicit(&stopped->state->raise_first, true, memory_order_relaxed);
+    if (!refused(r))
+        atomic_fetch_add_explicit(refusals, 1, memory_order_relaxed);
     return r;
 }
 

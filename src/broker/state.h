@@ -47,8 +47,8 @@ struct tc_broker_state {
 
     struct tc_broker_mount *mounts;
     size_t mount_count;
-    bool thread_pidfds;       /* pidfds of threads that lead no process: Linux 6.9 */
-    _Atomic bool raise_first; /* reading callers needs CAP_SYS_PTRACE here, as Yama may demand */
+    bool thread_pidfds;   /* pidfds of threads that lead no process: Linux 6.9 */
+    atomic_uint refusals; /* looks at callers in a row that needed CAP_SYS_PTRACE (caller.c) */
     struct tc_broker_counts *counts;
 
     /* ---- asks and denials: under lock ---- */
