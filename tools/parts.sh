@@ -4,7 +4,7 @@
 # A part fails by its exit status. It may leave its runner's closing line and its counts for the caller.
 
 # shellcheck disable=SC2034 # read by tools/check
-parts=(lint tools gcc unit man system escape missing cpython vm clang tidy cppcheck valgrind sanitize fuzz)
+parts=(lint tools gcc unit man system escape missing cpython vm clang tidy cppcheck valgrind sanitize fuzz cost)
 declare -A part_about=(
     [lint]="tools/lint: layers, format, sizes, banned functions, schemas, scripts, commit subjects"
     [tools]="tests of the lint and of what counts tests"
@@ -21,6 +21,7 @@ declare -A part_about=(
     [cppcheck]="cppcheck"
     [valgrind]="policy suite under valgrind"
     [sanitize]="address and undefined-behaviour sanitizers: unit tests and a system smoke, launched by fork"
+    [cost]="with --long: what mediation costs (a missed aim is no failure)"
     [fuzz]="fuzz targets under sanitizers (with --long: two minutes each)"
 )
 
@@ -275,4 +276,16 @@ part_fuzz()
     done
     printf '%d targets, %d s each\n' "$found" "$seconds" >"$logs/fuzz.closing"
     [ "$found" -gt 0 ]
+}
+
+part_cost()
+{
+    if [ "$TOOLCELL_LONG" != 1 ]; then
+        say "only with --long"
+        return
+    fi
+    part_gcc
+    tools/bench --mediation --binary build-gcc/toolcell --opens build-gcc/tests/bench/opens | tee "$logs/cost.report"
+    printf '%d aims reached, %d missed\n' "$(grep -c ' reached$' "$logs/cost.report")" \
+        "$(grep -c ' missed$' "$logs/cost.report")" >"$logs/cost.closing"
 }

@@ -77,3 +77,40 @@ def test_report_compares_with_the_floor_and_the_aims(binary, floor, tmp_path):
     for row in aims.values():
         line = next(line for line in done.stdout.splitlines() if line.startswith(row["name"]))
         assert line.endswith("reached" if row["value"] <= row["aim"] else "missed")
+
+
+@pytest.fixture(name="opens")
+def built_opens(floor):
+    return floor.parent / "opens"
+
+
+@pytest.mark.parametrize("mode", [["open", "f", "10", "1"], ["open", "f", "10", "3"], ["continued", "f", "10"],
+                                  ["performed", "f", "10"], ["run", "true"]])
+def test_opens_measures(opens, tmp_path, mode):
+    (tmp_path / "f").write_text("text", encoding="ascii")
+    done = subprocess.run([opens] + mode, capture_output=True, text=True, cwd=tmp_path, timeout=30 * SLACK, check=False)
+    assert done.returncode == 0 and int(done.stdout) > 0, done.stderr
+
+
+def test_opens_tells_what_failed(opens, tmp_path):
+    for mode in ["open", tmp_path / "gone", "10", "1"], ["open", tmp_path / "gone", "10", "3"], ["run", "false"]:
+        done = run(opens, *mode)
+        assert done.returncode == 1 and not done.stdout and "opens: " in done.stderr
+    assert run(opens).returncode == 2
+
+
+def test_report_tells_what_mediation_costs(binary, opens, tmp_path):
+    report = tmp_path / "report.json"
+    done = run(SOURCE / "tools" / "bench", "--mediation", "--binary", binary, "--opens", opens, "--files", "20", "--rounds",
+               "1", "--json", report)
+    if "not mediated here" in done.stderr:
+        pytest.skip("rules that need a broker are refused on this host")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(report.read_text(encoding="utf-8"))["mediation"]
+    names = [row["name"] for row in rows]
+    assert names[0] == "start of `true`" and "git status, 20 files" in names and "make -j2, 1 C files" in names
+    assert [name for name in names if name.startswith("floor:")] == names[-2:]
+    for row in rows:
+        assert row["static_ms"] > 0 and row["mediated_ms"] > 0 and row["runs"] >= 1
+        line = next(line for line in done.stdout.splitlines() if line.startswith(row["name"]))
+        assert row["aim"] is None or line.endswith("reached" if row["ratio"] <= row["aim"] else "missed")
