@@ -81,7 +81,7 @@ static bool well_formed(const struct tc_broker_message *message, size_t size)
 
     return size >= head && message->length == size - head && message->type >= TC_BROKER_FAILED &&
            message->type <= TC_BROKER_ASK && message->operation < TC_OP_COUNT && message->by <= TC_DENIED_COMMAND &&
-           message->because <= TC_BECAUSE_FREER && message->rule.kind <= TC_RULE_REF_COMMAND &&
+           message->because <= TC_BECAUSE_STRICTER && message->rule.kind <= TC_RULE_REF_COMMAND &&
            message->rule.project <= 1;
 }
 

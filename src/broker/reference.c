@@ -8,7 +8,8 @@ struct tc_rule_ref tc_rule_refer(const struct tc_ruleset *rules, const struct tc
     const struct tc_command_rule *command = decision->by_project ? decision->project_command : decision->command;
     struct tc_rule_ref ref = {.kind = TC_RULE_REF_NONE, .project = decision->by_project};
 
-    if (decision->because != TC_BECAUSE_RULE && decision->because != TC_BECAUSE_FREER)
+    if (decision->because != TC_BECAUSE_RULE && decision->because != TC_BECAUSE_FREER &&
+        decision->because != TC_BECAUSE_STRICTER)
         return ref;
     if (command != NULL) {
         ref.kind = TC_RULE_REF_COMMAND;

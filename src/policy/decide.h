@@ -32,7 +32,8 @@ enum tc_because {
     TC_BECAUSE_NETWORK,   /* --net none: connect rules are not consulted */
     TC_BECAUSE_LENGTH,    /* cannot be judged: the path is not absolute or longer than TC_PATH_LIMIT, or lies in more
                              data mounts inside one another than are supported, or memory ran out; denied */
-    TC_BECAUSE_FREER      /* rename, link: an operation would be decided more freely at the new name */
+    TC_BECAUSE_FREER,     /* rename, link: an operation would be decided more freely at the new name */
+    TC_BECAUSE_STRICTER   /* rename of a directory: what it may hold could not be written at the new name as it was */
 };
 
 /* Longest path that is judged, in bytes; the kernel reports no longer one either (PATH_MAX less its NUL). */
@@ -89,8 +90,9 @@ struct tc_decision tc_decide_call(const struct tc_ruleset *rules, const struct t
 struct tc_decision tc_decide_command(const struct tc_ruleset *rules, const struct tc_view *view, const char *given,
                                      const char *real, const char *const *argv, struct tc_decision execute);
 
-/** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old.
- *  An exchange is decided in both directions by the caller.
+/** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old. What a
+ *  directory could hold counts as written at its new names: there write may not be stricter than at the old ones
+ * either. An exchange is decided in both directions by the caller.
  *  @param directory  the object is, or may be, a directory: then for every name it could hold */
 struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct tc_view *view, const char *from,
                                     const char *to, bool directory);

@@ -18,10 +18,11 @@
 #define SHADOWED_MAX 8 /* later rules that are told */
 
 static const char *const because_names[] = {
-    [TC_BECAUSE_RULE] = "rule",       [TC_BECAUSE_DEFAULT] = "default", [TC_BECAUSE_READ_ONLY] = "read_only",
-    [TC_BECAUSE_NETWORK] = "network", [TC_BECAUSE_LENGTH] = "length",   [TC_BECAUSE_FREER] = "freer",
+    [TC_BECAUSE_RULE] = "rule",         [TC_BECAUSE_DEFAULT] = "default", [TC_BECAUSE_READ_ONLY] = "read_only",
+    [TC_BECAUSE_NETWORK] = "network",   [TC_BECAUSE_LENGTH] = "length",   [TC_BECAUSE_FREER] = "freer",
+    [TC_BECAUSE_STRICTER] = "stricter",
 };
-_Static_assert(TC_COUNT(because_names) == TC_BECAUSE_FREER + 1, "every reason has a name");
+_Static_assert(TC_COUNT(because_names) == TC_BECAUSE_STRICTER + 1, "every reason has a name");
 
 static const char *const area_names[] = {
     [TC_AREA_DATA] = "data", [TC_AREA_ROOTFS] = "rootfs", [TC_AREA_SCRATCH] = "scratch", [TC_AREA_SYSTEM] = "system"};
@@ -203,6 +204,9 @@ void tc_decision_reason(const struct tc_decision *decision, struct tc_buf *out)
     case TC_BECAUSE_FREER:
         tc_buf_printf(out, "%s would be decided more freely at the new name than at the old",
                       tc_operation_name(decision->operation));
+        return;
+    case TC_BECAUSE_STRICTER:
+        tc_buf_string(out, "what is in the directory could not be written at its new name as it could at the old");
         return;
     }
 }

@@ -19,6 +19,9 @@
  * of rules, both able to match. That refuses some harmless moves and no
  * harmful one is let through.
  *
+ * For writing the same holds the other way round: a directory that was filled
+ * where that is allowed would else be moved to where it is denied.
+ *
  * Rules on connect take part as far as they speak of socket files: what is
  * moved may be a socket of the host, and it is connected to by its name.
  */
@@ -193,10 +196,18 @@ static bool operation_holds(const struct tc_ruleset *rules, enum tc_operation op
     return true;
 }
 
-static struct tc_decision refuse(struct tc_decision decision, enum tc_operation operation, const struct tc_rule *rule)
+static bool all_hold(const struct tc_ruleset *rules, enum tc_operation operation, const struct tc_subject *from,
+                     const struct tc_subject *to, const struct tc_rule **ret)
+{
+    return operation_holds(rules, operation, false, from, to, ret) &&
+           (rules->project == NULL || operation_holds(rules->project, operation, true, from, to, ret));
+}
+
+static struct tc_decision refuse(struct tc_decision decision, enum tc_because because, enum tc_operation operation,
+                                 const struct tc_rule *rule)
 {
     decision.effect = TC_DENY;
-    decision.because = TC_BECAUSE_FREER;
+    decision.because = because;
     decision.operation = operation;
     decision.rule = rule;
     return decision;
@@ -227,7 +238,7 @@ static struct tc_decision judge_names(const struct tc_ruleset *rules, const stru
         struct tc_decision old = decide_name(rules, view, operation, from, from_length, directory);
         struct tc_decision new = decide_name(rules, view, operation, to, to_length, directory);
         if (new.effect < old.effect)
-            decision = refuse(decision, operation, old.by_project ? old.project_rule : old.rule);
+            decision = refuse(decision, TC_BECAUSE_FREER, operation, old.by_project ? old.project_rule : old.rule);
     }
     return decision;
 }
@@ -252,14 +263,15 @@ static struct tc_decision judge_below(const struct tc_ruleset *rules, const stru
     const struct tc_rule *rule = NULL;
 
     if (holds_mount(view, from) || holds_mount(view, to))
-        return refuse(decision, TC_OP_WRITE, NULL);
+        return refuse(decision, TC_BECAUSE_FREER, TC_OP_WRITE, NULL);
     tc_subject_make(view, TC_OP_LIST, from, strlen(from), true, false, &old);
     tc_subject_make(view, TC_OP_LIST, to, strlen(to), true, false, &new);
     for (enum tc_operation operation = 0; operation < TC_OP_COUNT; operation++) {
-        if (!operation_holds(rules, operation, false, &old, &new, &rule) ||
-            (rules->project != NULL && !operation_holds(rules->project, operation, true, &old, &new, &rule)))
-            return refuse(decision, operation, rule);
+        if (!all_hold(rules, operation, &old, &new, &rule))
+            return refuse(decision, TC_BECAUSE_FREER, operation, rule);
     }
+    if (!all_hold(rules, TC_OP_WRITE, &new, &old, &rule))
+        return refuse(decision, TC_BECAUSE_STRICTER, TC_OP_WRITE, rule);
     return decision;
 }
 

@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import shutil
 import time
 
 import pytest
@@ -106,6 +107,25 @@ def test_a_name_rule_cannot_be_walked_around(cell):
         if (cell.workspace / "hooks").exists():
             (cell.workspace / "hooks").rename(cell.workspace / ".git/hooks")
         assert tree(cell.workspace) == before, attempt
+
+
+@pytest.mark.parametrize("moves", [
+    "mkdir h; echo x >h/pre-commit; rmdir .git/hooks; mv -T h .git/hooks",
+    "mkdir -p g/hooks; echo x >g/hooks/pre-commit; rmdir .git/hooks .git; mv -T g .git",
+    "mkdir h; echo x >h/pre-commit; python3 -c 'import ctypes; exit(ctypes.CDLL(None).renameat2(-100, b\"h\", -100, b\".git/hooks\", 2))'",
+])
+def test_a_filled_directory_does_not_become_one_that_may_not_be_written(cell, moves):
+    for name in (".git", ".git/hooks"):
+        (cell.workspace / name).mkdir()
+        cell.identity.own(cell.workspace / name)
+    done = cell.run("sh", "-c", moves, policy=denying(cell, "**/.git/hooks/**", operations=["write"]))
+    assert done.status != 0 and not (cell.workspace / ".git/hooks/pre-commit").exists()
+    assert [event["rule"]["pattern"] for event in done.of("denied")] == ["**/.git/hooks/**"]
+    shutil.rmtree(cell.workspace / ".git", ignore_errors=True)
+    for name in ("g", "h"):
+        shutil.rmtree(cell.workspace / name, ignore_errors=True)
+    cell.run("sh", "-c", f"mkdir -p .git/hooks; {moves}", policy=denying(cell, "**/.env")).succeeded()
+    assert (cell.workspace / ".git/hooks/pre-commit").exists(), "the control: where nothing is denied it does"
 
 
 def test_a_rename_across_allowed_directories_is_one(cell):

@@ -135,7 +135,7 @@ START_TEST(test_tighten)
 }
 END_TEST
 
-/* No name below may be decided more freely after the move. */
+/* No name below may be decided more freely after the move, and what was written below not be denied there. */
 static void check_move(const struct tc_ruleset *rules, const char *from, const char *to)
 {
     for (int i = 0; i < 12; i++) {
@@ -151,6 +151,11 @@ static void check_move(const struct tc_ruleset *rules, const char *from, const c
             ck_assert_msg(tc_decide(rules, &view, operation, new.data, new.length, directory).effect >=
                               tc_decide(rules, &view, operation, old.data, old.length, directory).effect,
                           "%s -> %s: %s%s is freer (round with %zu rules)", from, to, to, below.data,
+                          rules->rule_count);
+            ck_assert_msg(operation != TC_OP_WRITE ||
+                              tc_decide(rules, &view, operation, new.data, new.length, directory).effect ==
+                                  tc_decide(rules, &view, operation, old.data, old.length, directory).effect,
+                          "%s -> %s: %s%s is stricter (round with %zu rules)", from, to, to, below.data,
                           rules->rule_count);
         }
     }
