@@ -37,7 +37,7 @@ NAMESPACES = Refused("namespaces", "make the cell's namespaces")
 EVENT_LOOP = Refused("supervise", "make the event loop", doctor="")
 HOLD = Refused("namespaces", "hold descriptors for the launch")
 LOOPBACK = Refused("network", "turn the loopback interface on")
-UNUSED = Unneeded("no cell uses it")
+UNUSED = Unneeded("only a broker uses it")
 ROOTS_IDS = "the ids of a cell started by a user are the caller's"
 
 # What one lost call leads to; where it differs: by the identity that starts toolcell, or by the error.
@@ -108,7 +108,7 @@ TABLE = {
     "prctl of the ambient set": CAPABILITIES,
 }
 # What only the broker and its threads need: rules that need one are refused, by name, perhaps only once the cell is up.
-MEDIATION = {"clone3", "pidfd_open", "statx", "seccomp with a listener"}
+MEDIATION = {"clone3", "pidfd_open", "setgroups", "setresgid", "setresuid", "statx", "seccomp with a listener"}
 # Needed in any case, but what needs a broker meets it elsewhere.
 OTHERWISE = {"landlock_add_rule", "seccomp", "seccomp for a filter"}
 # Without these there is no call to tell about: one line on stderr, and no event.
