@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -62,6 +63,7 @@ struct loop {
     atomic_bool asleep;   /* the monitor */
     _Atomic uint64_t now; /* milliseconds, of the monitor's last turn */
     int bell;             /* eventfd: wakes the monitor */
+    sem_t gate;           /* 1 once the listener is there: who passes it leaves it as it was */
 };
 
 /* ---- workers ---- */
@@ -115,6 +117,9 @@ static void *work(void *argument)
     /* A umask of its own: it is the caller's for the time of a call. */
     if (unshare(CLONE_FS) < 0)
         _exit(EXIT_FAILURE);
+    while (sem_wait(&worker->loop->gate) < 0) /* -EINTR */
+        ;
+    sem_post(&worker->loop->gate);
     for (;;) {
         int r = tc_notify_receive(worker->loop->state->listener, &taken);
         if (r == 0)
@@ -252,21 +257,39 @@ static void interrupted(int number)
     (void)number; /* it ends a system call; that is all */
 }
 
-int tc_loop_run(struct tc_broker_state *state)
+/* Everything that needs no listener: the first call comes right after it. */
+static int prepare(struct loop *loop)
 {
     struct sigaction action = {.sa_handler = interrupted}; /* no SA_RESTART */
-    struct loop loop = {.state = state, .bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     int r = 0;
 
-    loop.workers = calloc(WORKERS_MOST, sizeof *loop.workers);
+    loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->workers = calloc(WORKERS_MOST, sizeof *loop->workers);
     tc_stopped_interruptible(false); /* workers inherit that */
-    if (loop.bell < 0 || loop.workers == NULL || sigaction(INTERRUPT, &action, NULL) < 0)
+    if (loop->bell < 0 || loop->workers == NULL || sem_init(&loop->gate, 0, 0) < 0 ||
+        sigaction(INTERRUPT, &action, NULL) < 0)
         return -ENOMEM;
-    atomic_store(&loop.now, tc_clock_ms());
     for (size_t i = 0; i < WORKERS_FIRST && r == 0; i++)
-        r = add_worker(&loop);
-    if (r == 0)
-        r = monitor(&loop);
+        r = add_worker(loop);
+    return r;
+}
+
+int tc_loop_run(struct tc_broker_state *state, struct tc_error *err)
+{
+    static struct loop loop; /* the workers use it as long as they are */
+    int r;
+
+    loop.state = state;
+    r = prepare(&loop);
+    if (r < 0)
+        return tc_error_set(err, r, "start workers");
+    r = tc_channel_listener(state->channel);
+    if (r < 0) /* -EPIPE: the owner closed it, no call will come */
+        return r == -EPIPE ? 0 : tc_error_set(err, r, "take the listener");
+    state->listener = r;
+    atomic_store(&loop.now, tc_clock_ms());
+    sem_post(&loop.gate);
+    r = monitor(&loop);
     count_time(state->counts);
-    return r; /* the process ends now, and its threads with it */
+    return r < 0 ? tc_error_set(err, r, "serve") : 0; /* the process ends now, and its threads with it */
 }

@@ -44,7 +44,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "broker/channel.h"
 #include "broker/loop.h"
 #include "broker/mounts.h"
 #include "broker/open_how.h"
@@ -237,17 +236,8 @@ int tc_broker_main(const struct tc_broker_setup *setup, int channel, struct tc_b
     struct tc_error err = {0};
     int r = begin_all(&begin, &err);
 
-    if (r == 0) {
-        state.listener = tc_channel_listener(channel);
-        if (state.listener == -EPIPE)
-            return EXIT_SUCCESS;
-        r = state.listener < 0 ? tc_error_set(&err, state.listener, "take the listener") : 0;
-    }
-    if (r == 0) {
-        r = tc_loop_run(&state);
-        if (r < 0)
-            tc_error_set(&err, r, "serve");
-    }
+    if (r == 0)
+        r = tc_loop_run(&state, &err);
     if (r == 0)
         return EXIT_SUCCESS;
     tc_error_wrap(&err, "broker");

@@ -37,7 +37,7 @@ struct tc_broker_state {
     const struct tc_view *view;
 
     int channel;
-    int listener; /* the monitor sets it before it starts the first worker */
+    int listener; /* set before any worker takes its first call */
     int proc;     /* O_PATH: the procfs of the host, in which callers are looked up; also the working directory */
     int own;      /* O_PATH: the broker's own directory of descriptors there ("self/fd") */
     int root;     /* O_PATH: the cell's tree; also the root directory */
