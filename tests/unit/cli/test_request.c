@@ -174,7 +174,7 @@ static const struct {
     {"{\"version\": 1, \"limits\": {\"pids\": 1.5}}", "request: /limits/pids: expected a whole number"},
     {"{\"version\": 1, \"tty\": true}", "request: /tty: not part of this version"},
     {"{\"version\": 1, \"tty\": 0}", "request: /tty: expected true or false"},
-    {"{\"version\": 1, \"ask\": \"fd:4\"}", "request: /ask: not part of this version"},
+    {"{\"version\": 1, \"ask\": \"fd:\"}", "request: /ask: expected deny, tty or fd:N"},
     {"{\"version\": 1, \"ask\": \"me\"}", "request: /ask: expected deny, tty or fd:N"},
     {"{\"version\": 1, \"allow_degraded\": [\"proc\", \"all\"]}", "request: /allow_degraded/1: 'all' cannot be"},
     {"{\"version\": 1, \"label\": {\"\": \"v\"}}", "request: /label/: a label's name"},
