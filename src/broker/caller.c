@@ -113,7 +113,7 @@ int tc_caller_read(struct tc_stopped *stopped, uint64_t address, void *buffer, s
 /* A path usually is short: the first look ends with the page or after this. */
 #define GUESS 256u
 
-int tc_caller_string(struct tc_stopped *stopped, uint64_t address, char *buffer, size_t *ret_length)
+static int read_string(struct tc_stopped *stopped, uint64_t address, char *buffer, size_t *ret_length)
 {
     size_t have = 0;
 
@@ -128,18 +128,25 @@ int tc_caller_string(struct tc_stopped *stopped, uint64_t address, char *buffer,
         struct span span = {from, buffer + have, want};
         long length = look_at(stopped, read_span, &span);
         if (length <= 0)
-            return still(stopped, length == 0 ? -EFAULT : (int)length);
+            return length == 0 ? -EFAULT : (int)length;
         const char *end = memchr(buffer + have, '\0', (size_t)length);
         if (end != NULL) {
             if (ret_length != NULL)
                 *ret_length = (size_t)(end - buffer);
-            return still(stopped, 0);
+            return 0;
         }
         have += (size_t)length;
         if ((size_t)length < want)
-            return still(stopped, -EFAULT);
+            return -EFAULT;
     }
-    return still(stopped, -ENAMETOOLONG);
+    return -ENAMETOOLONG;
+}
+
+int tc_caller_string(struct tc_stopped *stopped, uint64_t address, char *buffer, size_t *ret_length)
+{
+    int r = read_string(stopped, address, buffer, ret_length);
+
+    return still(stopped, r);
 }
 
 /* ---- descriptors ---- */
@@ -256,6 +263,37 @@ int tc_caller_link(struct tc_stopped *stopped, const char *name)
 int tc_caller_base(struct tc_stopped *stopped, int dirfd)
 {
     return dirfd == AT_FDCWD ? tc_caller_link(stopped, "cwd") : tc_caller_fd(stopped, dirfd);
+}
+
+/*
+ * Where a path starts, not checked yet. The link of a descriptor leads to the same directory as a copy of it, for one
+ * call instead of three, and for any thread on every kernel. Where it cannot be followed (no such descriptor, a caller
+ * that is not dumpable) the copy is tried, whose error is the caller's.
+ */
+static int take_base(struct tc_stopped *stopped, int dirfd)
+{
+    char name[16] = "cwd";
+    int fd;
+
+    if (dirfd != AT_FDCWD)
+        snprintf(name, sizeof name, "fd/%d", dirfd);
+    fd = dirfd == AT_FDCWD ? (int)look_at(stopped, open_link, name) : (int)open_link(stopped, name);
+    return fd >= 0 || dirfd == AT_FDCWD ? fd : (int)look_at(stopped, get_fd, &dirfd);
+}
+
+int tc_caller_path(struct tc_stopped *stopped, uint64_t address, int dirfd, char *buffer, int *ret_base)
+{
+    tc_auto_fd base = TC_NO_FD;
+    int r = read_string(stopped, address, buffer, NULL);
+
+    if (r == 0 && buffer[0] != '/' && buffer[0] != '\0') {
+        base = take_base(stopped, dirfd);
+        r = base < 0 ? base : 0;
+    }
+    r = still(stopped, r);
+    if (r == 0)
+        *ret_base = buffer[0] == '/' ? stopped->state->root : tc_take_fd(&base);
+    return r;
 }
 
 /* ---- what its status tells ---- */

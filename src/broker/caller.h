@@ -42,6 +42,14 @@ int tc_caller_fd(struct tc_stopped *stopped, int fd);
  */
 int tc_caller_base(struct tc_stopped *stopped, int dirfd);
 
+/**
+ * A path and where it starts, taken together: tc_caller_string() and tc_caller_base() for less.
+ * @param ret_base  on success the broker's own root for an absolute path, TC_NO_FD for an empty one, else a new
+ *                  descriptor, perhaps with O_PATH: tc_base_close() takes all three
+ * @return 0 or as the two
+ */
+int tc_caller_path(struct tc_stopped *stopped, uint64_t address, int dirfd, char *buffer, int *ret_base);
+
 /** Its umask. 0, -ESRCH. */
 int tc_caller_umask(struct tc_stopped *stopped, unsigned *ret);
 

@@ -342,13 +342,13 @@ static int begin(struct tc_opening *opening)
     /* Set-id bits would be set on the host, too; the filter refuses them already. */
     if (opening->flags & (O_CREAT | TMPFILE_BIT))
         opening->mode = (uint64_t)(unsigned)tc_call_int(stopped, call->mode, 0) & 01777;
-    r = tc_caller_string(stopped, stopped->args[call->path], opening->path, NULL);
+    r = tc_caller_path(stopped, stopped->args[call->path], tc_call_int(stopped, call->directory, AT_FDCWD),
+                       opening->path, &opening->base);
     if (r < 0)
         return r;
     if (opening->path[0] == '\0') /* the kernel says what is wrong with that: the flags, if they are, come first */
         return tc_open_how(stopped->state->root, "", tc_opening_quietly(opening->flags), opening->mode, 0);
-    opening->base = tc_base_open(stopped, tc_call_int(stopped, call->directory, AT_FDCWD), opening->path);
-    return opening->base < 0 ? opening->base : 0;
+    return 0;
 }
 
 void tc_handle_open(struct tc_stopped *stopped)
