@@ -65,6 +65,12 @@ static inline bool tc_entry_is_directory(const struct tc_entry *entry)
     return tc_entry_exists(entry) && S_ISDIR(entry->found.stx_mode);
 }
 
+/** True when what stands there has names below it, or leads to what has. */
+static inline bool tc_entry_leads_on(const struct tc_entry *entry)
+{
+    return tc_entry_exists(entry) && (S_ISDIR(entry->found.stx_mode) || S_ISLNK(entry->found.stx_mode));
+}
+
 /** True when the caller wrote slashes after it. */
 static inline bool tc_entry_is_slashed(const struct tc_entry *entry)
 {

@@ -80,7 +80,9 @@ static int attempt(struct tc_stopped *stopped, struct edit *edit)
 
     if (r == 0)
         r = check(edit);
-    if (r == 0)
+    if (r == 0 && edit->kind == MAKE_LINK)
+        r = tc_judge_symlink(stopped, entry->path, entry->given, edit->target);
+    else if (r == 0)
         r = tc_judge_path(stopped, TC_OP_WRITE, entry->path, entry->given,
                           edit->kind == MAKE_DIRECTORY || tc_entry_is_directory(entry));
     if (r != 0)
@@ -151,7 +153,7 @@ void tc_handle_symlink(struct tc_stopped *stopped)
 {
     struct edit edit = {.kind = MAKE_LINK, .entry = TC_ENTRY_NONE};
 
-    /* What it leads to is judged whenever it is followed. */
+    /* What it leads to is judged whenever the cell follows it; the host may follow it, too: see tc_decide_symlink(). */
     if (tc_caller_string(stopped, stopped->args[stopped->call->to_path], edit.target, NULL) < 0 ||
         edit.target[0] == '\0')
         tc_change_answer(stopped, TC_TO_FLOOR);

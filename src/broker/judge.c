@@ -2,10 +2,12 @@
 #include "broker/judge.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "broker/mounts.h"
 #include "broker/report.h"
+#include "broker/resolve.h"
 
 static enum tc_denied_by denier(const struct tc_decision *decision)
 {
@@ -40,6 +42,38 @@ int tc_judge_path(struct tc_stopped *stopped, enum tc_operation operation, const
     struct tc_decision decision =
         tc_decide_names(state->rules, state->view, operation, resolved, given == NULL ? resolved : given, directory);
 
+    return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
+}
+
+/* Where the text of a link leads: false when that depends on what stands on the way. */
+static bool find_target(const char *link, const char *text, char ret[PATH_MAX])
+{
+    size_t length = text[0] == '/' ? 0 : (size_t)(strrchr(link, '/') - link);
+    bool down = false;
+
+    /* After any other name, ".." is the parent of wherever that leads. */
+    for (const char *at = text; *at != '\0'; at += strspn(at, "/")) {
+        size_t size = strcspn(at, "/");
+        bool up = size == 2 && memcmp(at, "..", 2) == 0;
+
+        if (up && down)
+            return false;
+        down |= size > 0 && !up && !(size == 1 && *at == '.');
+        at += size;
+    }
+    return tc_path_append(ret, link, length, text) == 0;
+}
+
+int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target)
+{
+    const struct tc_broker_state *state = stopped->state;
+    char leads[PATH_MAX];
+    struct tc_decision decision =
+        tc_decide_symlink(state->rules, state->view, resolved, find_target(resolved, target, leads) ? leads : NULL);
+    struct tc_decision named = tc_decide_names(state->rules, state->view, TC_OP_WRITE, resolved, given, false);
+
+    if (named.effect > decision.effect)
+        decision = named;
     return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
 }
 

@@ -23,11 +23,17 @@ int tc_judge_path(struct tc_stopped *stopped, enum tc_operation operation, const
 struct tc_judged {
     const char *path;  /* resolved */
     const char *given; /* as given */
-    bool directory;    /* what stands there is, or may be, a directory */
+    bool directory;    /* what stands there is, or leads to, or may be, a directory */
 };
 
 /** A rename or link of from to to; exchange: and of to to from. Asks once for the pair. */
 int tc_judge_pair(struct tc_stopped *stopped, const struct tc_judged *from, const struct tc_judged *to, bool exchange);
+
+/**
+ * Making a symbolic link.
+ * @param target  its text, as it will stand there
+ */
+int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target);
 
 /** Settle any decision that was made about target (length bytes, for people). */
 int tc_judge_settle(struct tc_stopped *stopped, const struct tc_decision *decision, const char *target, size_t length);

@@ -27,7 +27,7 @@
 
 static struct tc_judged judged(const struct tc_entry *entry)
 {
-    return (struct tc_judged){entry->path, entry->given, tc_entry_is_directory(entry)};
+    return (struct tc_judged){entry->path, entry->given, tc_entry_leads_on(entry)};
 }
 
 /* ---- rename ---- */
@@ -51,14 +51,16 @@ static int check_move(const struct move *move)
     return tc_entry_is_mount(from) || tc_entry_is_mount(to) ? -EBUSY : 0;
 }
 
-/* True when a directory stands in the twin where none was judged. */
+/* True when a directory, or a link, stands in the twin where none was judged. */
 static bool became_directory(const struct tc_entry *entry)
 {
     struct stat what;
 
-    return !tc_entry_is_directory(entry) &&
-           (fstatat(entry->twin, entry->name, &what, AT_SYMLINK_NOFOLLOW) < 0 ? errno != ENOENT
-                                                                              : S_ISDIR(what.st_mode));
+    if (tc_entry_leads_on(entry))
+        return false;
+    if (fstatat(entry->twin, entry->name, &what, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno != ENOENT;
+    return S_ISDIR(what.st_mode) || S_ISLNK(what.st_mode);
 }
 
 static int move_in_twin(struct tc_stopped *stopped, struct move *move)
@@ -200,7 +202,7 @@ static int attempt_link(struct tc_stopped *stopped, struct joining *joining)
 
     if (r != 0)
         return r;
-    from = (struct tc_judged){joining->object.path, joining->given, false};
+    from = (struct tc_judged){joining->object.path, joining->given, S_ISLNK(joining->object.stat.stx_mode)};
     to = judged(&joining->to);
     r = tc_judge_pair(stopped, &from, &to, false);
     if (r < 0)

@@ -157,6 +157,14 @@ static int append_clean(char *ret, size_t length, const char *path)
     return 0;
 }
 
+int tc_path_append(char *ret, const char *directory, size_t length, const char *path)
+{
+    if (length >= PATH_MAX)
+        return -ENAMETOOLONG;
+    memcpy(ret, directory, length);
+    return append_clean(ret, length, path);
+}
+
 int tc_given_from(struct tc_stopped *stopped, int base, const char *path, char *ret)
 {
     struct tc_object object = {.fd = base};

@@ -71,6 +71,10 @@ int tc_resolve_entry(struct tc_stopped *stopped, int dirfd, const char *path, st
 /** The path as given, made absolute, without ".", ".." and "//". ret has PATH_MAX bytes. 0, -ENAMETOOLONG, ... */
 int tc_resolve_given(struct tc_stopped *stopped, int dirfd, const char *path, char *ret);
 
+/** Clean path as text, as it goes on from the first length bytes of a clean path, into PATH_MAX bytes. 0 or
+ * -ENAMETOOLONG. */
+int tc_path_append(char *ret, const char *directory, size_t length, const char *path);
+
 /** Join a directory's path and a name into PATH_MAX bytes. 0 or -ENAMETOOLONG. */
 int tc_path_child(const char *directory, const char *name, char *ret);
 

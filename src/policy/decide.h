@@ -33,7 +33,7 @@ enum tc_because {
     TC_BECAUSE_LENGTH,    /* cannot be judged: the path is not absolute or longer than TC_PATH_LIMIT, or lies in more
                              data mounts inside one another than are supported, or memory ran out; denied */
     TC_BECAUSE_FREER,     /* rename, link: an operation would be decided more freely at the new name */
-    TC_BECAUSE_STRICTER   /* rename of a directory: what it may hold could not be written at the new name as it was */
+    TC_BECAUSE_STRICTER   /* a directory gets a name below which its contents could not be written */
 };
 
 /* Longest path that is judged, in bytes; the kernel reports no longer one either (PATH_MAX less its NUL). */
@@ -93,9 +93,19 @@ struct tc_decision tc_decide_command(const struct tc_ruleset *rules, const struc
 /** Decide a rename or link of a pair of names: write on both, and nothing freer at the new name than at the old. What a
  *  directory could hold counts as written at its new names: there write may not be stricter than at the old ones
  * either. An exchange is decided in both directions by the caller.
- *  @param directory  the object is, or may be, a directory: then for every name it could hold */
+ *  @param directory  the object is, or may be, a directory, or leads to one (a symbolic link): then for every name it
+ *                    could hold */
 struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct tc_view *view, const char *from,
                                     const char *to, bool directory);
+
+/**
+ * Decide making a symbolic link: write on its name. Whoever follows it later need not be judged (the host is not), so
+ * where it leads into a data mount, nothing below may be written more freely there than below the link's own name.
+ * @param name    of the link
+ * @param target  where it leads: absolute, clean; NULL when that is not known from its text
+ */
+struct tc_decision tc_decide_symlink(const struct tc_ruleset *rules, const struct tc_view *view, const char *name,
+                                     const char *target);
 
 /**
  * Decide a connection. The name is judged by all rules; where one is given, the address is judged by the rules that

@@ -206,7 +206,7 @@ void tc_decision_reason(const struct tc_decision *decision, struct tc_buf *out)
                       tc_operation_name(decision->operation));
         return;
     case TC_BECAUSE_STRICTER:
-        tc_buf_string(out, "what is in the directory could not be written at its new name as it could at the old");
+        tc_buf_string(out, "what is, or will be, in the directory could not be written by its new name");
         return;
     }
 }

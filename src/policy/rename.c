@@ -284,3 +284,26 @@ struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct
         return decision;
     return judge_below(rules, view, from, to, decision);
 }
+
+struct tc_decision tc_decide_symlink(const struct tc_ruleset *rules, const struct tc_view *view, const char *name,
+                                     const char *target)
+{
+    struct tc_decision decision = tc_decide(rules, view, TC_OP_WRITE, name, strlen(name), false);
+    const struct tc_rule *rule = NULL;
+    struct tc_subject link, there;
+
+    if (decision.effect == TC_DENY)
+        return decision;
+    tc_subject_make(view, TC_OP_LIST, name, strlen(name), true, false, &link);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tc_view_mount *mount = &view->mounts[i];
+        const char *leads = target != NULL && tc_path_below(target, mount->target) ? target : mount->target;
+
+        if (mount->area != TC_AREA_DATA || (target != NULL && leads != target))
+            continue;
+        tc_subject_make(view, TC_OP_LIST, leads, strlen(leads), true, false, &there);
+        if (!all_hold(rules, TC_OP_WRITE, &link, &there, &rule))
+            return refuse(decision, TC_BECAUSE_STRICTER, TC_OP_WRITE, rule);
+    }
+    return decision;
+}

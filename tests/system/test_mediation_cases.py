@@ -128,6 +128,39 @@ def test_a_filled_directory_does_not_become_one_that_may_not_be_written(cell, mo
     assert (cell.workspace / ".git/hooks/pre-commit").exists(), "the control: where nothing is denied it does"
 
 
+HOOKS = ".git/hooks"
+LEADING = {"made": f"ln -s ../h {HOOKS}", "absolute": f"ln -s /workspace/h {HOOKS}", "not there yet": f"ln -s ../later {HOOKS}",
+           "moved": f"ln -s ../h l; mv -T l {HOOKS}", "moved inside": f"ln -s ../h .git/l; mv -T .git/l {HOOKS}",
+           "a directory that is moved": "mkdir g; ln -s ../h g/hooks; rmdir .git; mv -T g .git",
+           "linked": f"ln -s ../h l; ln l {HOOKS}", "a way back": f"ln -s x/y k; ln -s ../k/../h {HOOKS}",
+           "dots": f"ln -s x/y ...; ln -s ../.../../.git/hooks/z {HOOKS}"}
+
+
+@pytest.mark.parametrize("how", LEADING)
+def test_no_link_stands_where_its_target_s_files_may_not_be_written(cell, how):
+    """The host's git follows it, and no rule is asked then. Under the policy that runs by default."""
+    cell.write("h/pre-commit", "#!/bin/sh\n", mode=0o755)
+    (cell.workspace / ".git").mkdir()
+    cell.identity.own(cell.workspace / ".git")
+    cell.run("sh", "-c", LEADING[how], policy=None)
+    assert not os.path.lexists(cell.workspace / HOOKS)
+    for path in ("g", "h", "l", "k", "...", ".git"):
+        place = cell.workspace / path
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
+    cell.run("sh", "-c", f"mkdir h .git; {LEADING[how]}", policy=denying(cell, "**/.env")).succeeded()
+    assert os.path.lexists(cell.workspace / HOOKS), "the control: where nothing is denied it does"
+
+
+def test_other_links_stand_where_they_like(cell):
+    code = """
+        mkdir -p a/b .venv/bin node_modules/.bin d && echo x >a/f
+        ln -s /usr/bin/python3 .venv/bin/python && ln -s ../../a/f node_modules/.bin/f && ln -s a k && ln -s ../a/../d a/l
+        ln -s . g && ln -s /tmp t && ln -s /nowhere n && ln -sfn d k && mv k m && ln m o
+    """
+    done = cell.run("sh", "-ec", code, policy=None).succeeded()
+    assert not done.of("denied")
+
+
 def test_a_rename_across_allowed_directories_is_one(cell):
     """Zouuup/landrun#48, nolabs-ai/nono#1396: EXDEV would make mv copy"""
     cell.write("a/f", "f")
