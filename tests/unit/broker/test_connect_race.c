@@ -175,16 +175,22 @@ static void serve_and_exchange(void)
     peers_serve();
 }
 
+/* The other thread may be at the same; renaming a link to another of the same file does nothing and leaves both. */
+static void replace_flip(const char *file, const char *name)
+{
+    unlink(name);
+    if (link(file, name) == 0)
+        rename(name, "/plain/flip");
+}
+
 /* An own socket and the host's change places. */
 static void *swap_files(void *unused)
 {
     (void)unused;
     while (!atomic_load(&stop)) {
         CELL_CHECK(link("/plain/own", "/tmp/x") == -1); /* another mount: EXDEV, the control that these are two */
-        if (link("/plain/denied.sock", "/plain/n1") == 0)
-            rename("/plain/n1", "/plain/flip");
-        if (link("/plain/own", "/plain/n2") == 0)
-            rename("/plain/n2", "/plain/flip");
+        replace_flip("/plain/denied.sock", "/plain/n1");
+        replace_flip("/plain/own", "/plain/n2");
     }
     return NULL;
 }
