@@ -38,11 +38,13 @@
 #include "kernel/raw.h"
 
 #define EXEC_FDS 4
+#define REAPED_AT_ONCE 256
 
 struct state {
     int signals;          /* signalfd for SIGCHLD */
     bool asked;           /* EXEC came */
     pid_t command;        /* while it lives, else 0 */
+    bool unreaped;        /* more children may have ended than were waited for */
     uint64_t deadline_ms; /* CLOCK_MONOTONIC, or 0 */
 };
 
@@ -114,28 +116,31 @@ static void finish(struct state *state, int status)
     reply(message);
 }
 
+/*
+ * A storm of forks can leave children faster than they are waited for. So the
+ * command's end is acted on at once (it is init's first child, which the kernel
+ * finds first), and requests and the deadline get their turn in between.
+ */
 static void reap(struct state *state)
 {
     struct signalfd_siginfo unused;
-    bool ended = false;
-    int result = 0;
 
     tc_raw3(__NR_read, state->signals, &unused, sizeof unused);
-    for (;;) {
+    state->unreaped = false;
+    for (int i = 0; i < REAPED_AT_ONCE; i++) {
         int status = 0;
         long pid = tc_raw4(__NR_wait4, -1, &status, WNOHANG | __WALL, 0);
 
         if (pid < 0 && pid != -ECHILD && pid != -EINTR)
             leave(TC_INIT_LEFT); /* the command's end would never be seen */
         if (pid <= 0)
-            break;
+            return;
         if (pid == state->command) {
-            ended = true;
-            result = status;
+            finish(state, status);
+            return;
         }
     }
-    if (ended)
-        finish(state, result);
+    state->unreaped = true;
 }
 
 static void close_all(const int *fds, size_t count)
@@ -209,16 +214,18 @@ static void serve(struct state *state)
         leave(TC_INIT_LEFT);
 }
 
-/* Milliseconds to the deadline as a timeout, NULL for none; leaves when it has passed. */
+/* How long to wait for something to do, NULL for ever; leaves when the deadline has passed. */
 static struct timespec *remaining(const struct state *state, struct timespec *ret)
 {
-    uint64_t now;
+    uint64_t now = state->deadline_ms > 0 ? now_ms() : 0;
 
+    if (state->deadline_ms > 0 && now >= state->deadline_ms)
+        leave(TC_INIT_LEFT);
+    *ret = (struct timespec){0};
+    if (state->unreaped)
+        return ret;
     if (state->deadline_ms == 0)
         return NULL;
-    now = now_ms();
-    if (now >= state->deadline_ms)
-        leave(TC_INIT_LEFT);
     *ret = (struct timespec){.tv_sec = (time_t)((state->deadline_ms - now) / 1000),
                              .tv_nsec = (long)((state->deadline_ms - now) % 1000) * 1000000};
     return ret;
@@ -264,9 +271,7 @@ void tc_init_main(void)
 
         if (r < 0 && r != -EINTR)
             leave(TC_INIT_LEFT);
-        if (r <= 0)
-            continue;
-        if (watched[1].revents != 0)
+        if (watched[1].revents != 0 || state.unreaped)
             reap(&state);
         if (watched[0].revents != 0)
             serve(&state);
