@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""git in a mediated workspace: its everyday work goes on under the preset for it, and under the default one the cell
+leaves nothing behind that the host's git would execute."""
+
+import subprocess
+
+import pytest
+from harness import SLACK
+
+WORK = """
+    git init -q . && git config user.name n && git config user.email n@example.org
+    echo 1 >f && git add f && git commit -qm one && git branch side
+    echo 2 >f && git commit -qam two && git checkout -q side && echo 3 >g && git add g && git commit -qm three
+    git rebase -q - && git checkout -q - && git merge -q side && git tag -a -m v v && git stash list && git gc -q
+    git worktree add -q tree side~1 --detach && git clone -q . copy && git -C copy log --format=%s
+    git worktree remove tree && rm -rf copy && git mv f h && git commit -qm four && git reset -q --hard HEAD~1 && git status --short
+"""
+
+
+def git(cell, *arguments):
+    """The host's git, as the identity of the cell."""
+    return subprocess.run(["git", "-c", "safe.directory=*", *arguments], cwd=cell.workspace, capture_output=True,
+                          timeout=60 * SLACK, env=cell.environment(), check=False, **cell.identity.popen())
+
+
+def test_everyday_work(cell):
+    done = cell.run("sh", "-ec", WORK, policy="git", timeout=120).succeeded()
+    assert done.text == "three\ntwo\none\n" and not done.of("denied")
+    assert git(cell, "log", "--format=%s").stdout == b"three\ntwo\none\n" and git(cell, "fsck").returncode == 0
+
+
+# What makes a host's git execute the cell's program, with where each comes from.
+MARK = "touch marked"
+PLANTS = {
+    "hook": f"printf '#!/bin/sh\\n{MARK}\\n' >.git/hooks/post-index-change; chmod +x .git/hooks/post-index-change",
+    "configuration": f"printf '[core]\\n fsmonitor = \"{MARK}; false\"\\n' >>.git/config",
+    "common directory": f"""mkdir h; cp -r .git/objects .git/refs h; echo ../h >.git/commondir
+        printf '[core]\\n repositoryformatversion = 0\\n fsmonitor = \"{MARK}; false\"\\n' >h/config""",
+    "link to hooks": f"""mkdir h; printf '#!/bin/sh\\n{MARK}\\n' >h/post-index-change; chmod +x h/post-index-change
+        rm -f .git/hooks/*; rmdir .git/hooks; ln -s ../h .git/hooks""",
+    "hooks moved there": f"""mkdir h; printf '#!/bin/sh\\n{MARK}\\n' >h/post-index-change; chmod +x h/post-index-change
+        rm -f .git/hooks/*; rmdir .git/hooks; mv -T h .git/hooks""",
+    "another repository": f"""cp -r .git h; printf '[core]\\n fsmonitor = \"{MARK}; false\"\\n' >>h/config
+        mv .git old && mv h .git""",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_the_host_s_git_executes_nothing_of_the_cell_s(cell, plant):
+    """The default policy, by one control for each: without the rules it does."""
+    for policy, expected in (None, False), (cell.policy([{"pattern": "**/.env", "operations": ["write"], "effect": "deny"}, {
+            "pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"}]), True):
+        assert git(cell, "init", "-q", ".").returncode == 0
+        cell.write("f", "f")
+        git(cell, "add", "f")
+        done = cell.run("sh", "-c", PLANTS[plant], policy=policy)
+        cell.write("f", "changed")
+        git(cell, "status")
+        git(cell, "add", "f")
+        assert (cell.workspace / "marked").exists() == expected, (policy, done)
+        assert bool(done.of("denied")) != expected
+        subprocess.run("rm -rf .git h old f marked", shell=True, cwd=cell.workspace, check=True)
