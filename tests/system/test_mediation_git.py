@@ -29,6 +29,21 @@ def test_everyday_work(cell):
     assert git(cell, "log", "--format=%s").stdout == b"three\ntwo\none\n" and git(cell, "fsck").returncode == 0
 
 
+def test_everyday_work_under_the_default(cell):
+    """What needs no configuration: none of it asks."""
+    assert git(cell, "init", "-q", ".").returncode == 0
+    for key, value in {"user.name": "n", "user.email": "n@example.org", "remote.o.url": "."}.items():
+        git(cell, "config", key, value)
+    git(cell, "config", "remote.o.fetch", "+refs/heads/*:refs/remotes/o/*")
+    code = """
+        echo 1 >f && git add f && git commit -qm one && git branch side && echo 2 >f && git commit -qam two
+        git checkout -q side && git rebase -q - && git checkout -q - && git merge -q side && git fetch -q o
+        git remote set-head o side && git checkout -q --detach && git gc -q && git stash list && git log --format=%s
+    """
+    done = cell.run("sh", "-ec", code, policy=None, timeout=60).succeeded()
+    assert done.text.endswith("two\none\n") and not done.of("denied")
+
+
 # What makes a host's git execute the cell's program, with where each comes from.
 MARK = "touch marked"
 PLANTS = {
@@ -40,6 +55,8 @@ PLANTS = {
         rm -f .git/hooks/*; rmdir .git/hooks; ln -s ../h .git/hooks""",
     "hooks moved there": f"""mkdir h; printf '#!/bin/sh\\n{MARK}\\n' >h/post-index-change; chmod +x h/post-index-change
         rm -f .git/hooks/*; rmdir .git/hooks; mv -T h .git/hooks""",
+    "repository without .git": f"""cp -r .git/objects .git/refs .; rm .git/HEAD; echo 'ref: refs/heads/x' >HEAD
+        printf '[core]\\n repositoryformatversion = 0\\n worktree = .\\n fsmonitor = \"{MARK}; false\"\\n' >config""",
     "another repository": f"""cp -r .git h; printf '[core]\\n fsmonitor = \"{MARK}; false\"\\n' >>h/config
         mv .git old && mv h .git""",
 }
@@ -59,4 +76,4 @@ def test_the_host_s_git_executes_nothing_of_the_cell_s(cell, plant):
         git(cell, "add", "f")
         assert (cell.workspace / "marked").exists() == expected, (policy, done)
         assert bool(done.of("denied")) != expected
-        subprocess.run("rm -rf .git h old f marked", shell=True, cwd=cell.workspace, check=True)
+        subprocess.run("rm -rf .git h old f marked HEAD config objects refs index", shell=True, cwd=cell.workspace, check=True)
