@@ -52,7 +52,7 @@ def test_outside_the_same_reads_and_changes_it(cell, probe):
     """The control, for each way."""
     furnish(cell)
     before = state(cell.workspace / "secret")
-    seen = json.loads(outside(cell, probe("race").program, 20000, "reads").stdout.split(b"\n")[1])
+    seen = json.loads(outside(cell, probe("race").program, 1000000, "reads").stdout.split(b"\n")[1])
     assert set(seen) == set(WAYS) and all(seen.values()), seen
     assert state(cell.workspace / "secret")["f"][0] == b"secret"
     outside(cell, probe("race").program, 1000)
