@@ -132,7 +132,7 @@ static void execute(void)
 
 static void bury(void)
 {
-    for (int i = 0; i < 10000; i++)
+    for (int i = 0; i < 2000; i++)
         if (fork() == 0)
             _exit(0);
 }
