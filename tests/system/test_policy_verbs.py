@@ -53,6 +53,16 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.parametrize("path,status", [
+    ("HEAD", 2), ("sub/HEAD", 2), (".x/HEAD", 2), (".g/HEAD", 2), (".gi/HEAD", 2), (".gix/HEAD", 2), (".github/HEAD", 2),
+    (".GIT/HEAD", 2), ("sub/.git.d/HEAD", 2), (".git/x/HEAD", 2), (".git/HEAD", 0), ("sub/.git/HEAD", 0),
+    (".git/logs/HEAD", 0), (".git/refs/remotes/origin/HEAD", 0),
+])
+def test_explain_of_repositories(policy, path, status):
+    """A directory becomes one by this name, and the host's git would take its configuration; git's own may be written."""
+    policy("explain", "write", path, status=[status])
+
+
 @pytest.mark.parametrize("words,status,named", ANSWERS, ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "")
 def test_explain(policy, words, status, named):
     options, question = words[:-2], words[-2:]
