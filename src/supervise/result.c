@@ -125,6 +125,12 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply)
     call->ended = true;
     switch ((enum tc_init_step)reply->step) {
     case TC_INIT_STEP_EXEC:
+        /* A stopped execve that nobody is left to answer, told before the broker's end is seen. */
+        if (code == ENOSYS && call->plan->notify != 0) {
+            tc_error_plain(&error, -ESRCH, "the broker ended before the command started");
+            tc_error_stage(&error, "mediation");
+            break;
+        }
         if (code != ENOMEM && code != EAGAIN) {
             exec_failed(call, code);
             return;
