@@ -160,7 +160,7 @@ def test_sockets_of_the_host_and_of_the_cell(cell):
     os.chmod(place / "h.sock", 0o666)
     listener.listen()
     abstract = socket.socket(socket.AF_UNIX)
-    name = f"\\0toolcell-test-{os.getpid()}"
+    name = f"\0toolcell-test-{os.getpid()}"
     abstract.bind(name)
     abstract.listen()
     code = """
@@ -181,10 +181,10 @@ def test_sockets_of_the_host_and_of_the_cell(cell):
     host = ["/sockets/h.sock", "way", "/proc/self/root/sockets/h.sock"]
     options = ["-m", f"{place}:/sockets:ro"]
     try:
-        answer = cell.python(code, name.replace("\\0", "@"), options=options, policy=cell.policy(RULES)).succeeded().answer
+        answer = cell.python(code, name.replace("\0", "@"), options=options, policy=cell.policy(RULES)).succeeded().answer
         assert {answer[each] for each in host} == {"EACCES"} and answer["own"] is None and answer["abstract"] == "ECONNREFUSED"
         allowed = cell.policy([{"pattern": "unix:/sockets/*", "operations": ["connect"], "effect": "allow"}, *RULES])
-        answer = cell.python(code, name.replace("\\0", "@"), options=options, policy=allowed).succeeded().answer
+        answer = cell.python(code, name.replace("\0", "@"), options=options, policy=allowed).succeeded().answer
         assert {answer[each] for each in host} == {None} and answer["abstract"] == "ECONNREFUSED", "the control"
     finally:
         listener.close()
