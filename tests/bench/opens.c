@@ -187,7 +187,7 @@ static uint64_t measure_floor(const char *path, long count, void (*handle)(int, 
     if (server < 0)
         fail("fork");
     if (server == 0) {
-        int number, pidfd = (int)syscall(SYS_pidfd_open, self, 0);
+        int number = -1, pidfd = (int)syscall(SYS_pidfd_open, self, 0);
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (pidfd < 0 || read(ends[0], &number, sizeof number) != (ssize_t)sizeof number)
