@@ -30,7 +30,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
 
 static uint64_t clock_ns(void)
 {

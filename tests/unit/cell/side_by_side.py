@@ -12,8 +12,8 @@ OBJECTS = {"child", "enter", "entry", "handover", "rules", "source", "target", "
            "error"}  # base
 # Functions of the C library that touch nothing but their arguments. close() would set errno for a descriptor that is
 # none, and the child closes only its own.
-HARMLESS = {"bcmp", "close", "memchr", "memcmp", "memcpy", "memmove", "memset", "snprintf", "strchr", "strcmp", "strerrordesc_np",
-            "strlen", "strncmp", "strnlen", "strrchr", "vsnprintf", "__cmsg_nxthdr",
+HARMLESS = {"bcmp", "close", "memchr", "memcmp", "memcpy", "memmove", "memset", "snprintf", "strchr", "strcmp",
+            "strerrordesc_np", "strlen", "strncmp", "strnlen", "strrchr", "vsnprintf", "__cmsg_nxthdr",
             "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
 PURE = {"tc_clone_shared", "tc_path_below", "tc_utf8_complete"}
 PARENTS = {"netif": {"nlmsg_alloc_simple", "nlmsg_append", "nlmsg_free", "nlmsg_hdr"}}
