@@ -30,7 +30,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 static uint64_t clock_ns(void)
 {
     struct timespec now;
