@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/cleanup.h"
 #include "kernel/notify.h"
 
 static void answer(struct tc_stopped *stopped, int error, int64_t value, bool go_on)
@@ -38,6 +39,17 @@ void tc_answer_fd(struct tc_stopped *stopped, int fd, bool cloexec)
         stopped->answered = true;
     else
         tc_answer_error(stopped, r);
+}
+
+void tc_answer_only_fd(struct tc_stopped *stopped, int *fd, bool cloexec)
+{
+    int number = tc_notify_add_fd(stopped->state->listener, stopped->id, *fd, cloexec ? O_CLOEXEC : 0);
+
+    tc_cleanup_fd(fd);
+    if (number < 0)
+        tc_answer_error(stopped, number);
+    else
+        tc_answer_value(stopped, number);
 }
 
 bool tc_stopped_valid(const struct tc_stopped *stopped)

@@ -24,4 +24,11 @@ void tc_answer_continue(struct tc_stopped *stopped);
  */
 void tc_answer_fd(struct tc_stopped *stopped, int fd, bool cloexec);
 
+/**
+ * The same, and the caller goes on only when fd has been closed: with a copy of it here for another moment a FIFO would
+ * still have that end, and a program just written could not be executed. Costs the caller two more wake-ups.
+ * @param fd  taken
+ */
+void tc_answer_only_fd(struct tc_stopped *stopped, int *fd, bool cloexec);
+
 #endif

@@ -109,13 +109,24 @@ static bool may_wait(const struct tc_opening *opening, const struct tc_object *o
            (opening->flags & O_ACCMODE) != O_RDWR;
 }
 
-static void hand_over(struct tc_opening *opening, int fd)
+/* plain: a file or directory for reading, of which a copy more for another moment means nothing to anybody (but a lock
+ * on it, which goes with the last copy). */
+static void hand_over(struct tc_opening *opening, int *fd, bool plain)
 {
+    bool cloexec = (opening->flags & O_CLOEXEC) != 0;
+
     /* Only what F_SETFL may change is looked at; O_NONBLOCK is what is missing. */
-    if ((opening->flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, (int)opening->flags) < 0)
+    if ((opening->flags & O_NONBLOCK) == 0 && fcntl(*fd, F_SETFL, (int)opening->flags) < 0)
         tc_answer_error(opening->stopped, -errno);
+    else if (plain)
+        tc_answer_fd(opening->stopped, *fd, cloexec);
     else
-        tc_answer_fd(opening->stopped, fd, (opening->flags & O_CLOEXEC) != 0);
+        tc_answer_only_fd(opening->stopped, fd, cloexec);
+}
+
+static bool is_plain(const struct tc_opening *opening, const struct tc_object *object)
+{
+    return !tc_opening_writes(opening) && (S_ISREG(object->stat.stx_mode) || S_ISDIR(object->stat.stx_mode));
 }
 
 /* An open file: judged by what it is, and handed over. */
@@ -132,9 +143,10 @@ static int finish(struct tc_opening *opening, struct tc_object *object)
         waited = wait_fifo(opening, object);
         if (waited < 0)
             return waited;
-        hand_over(opening, waited);
+        tc_cleanup_fd(&object->fd);
+        hand_over(opening, &waited, false);
     } else {
-        hand_over(opening, object->fd);
+        hand_over(opening, &object->fd, is_plain(opening, object));
     }
     return 0;
 }
@@ -324,7 +336,7 @@ static int perform(struct tc_opening *opening)
         return object.fd;
     if (!opening->granted)
         return finish(opening, &object);
-    hand_over(opening, object.fd);
+    hand_over(opening, &object.fd, false);
     return 0;
 }
 

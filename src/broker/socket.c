@@ -162,6 +162,7 @@ void tc_handle_connect(struct tc_stopped *stopped)
         else
             r = connect_until_gone(stopped, taken.fd, &taken.address.any, (socklen_t)taken.length);
     }
+    release(&taken); /* the caller's closing is the last */
     tc_answer_error(stopped, r);
 }
 
@@ -238,6 +239,7 @@ void tc_handle_bind(struct tc_stopped *stopped)
     /* What cannot be taken the kernel refuses, in its own words. */
     int r = take(stopped, &taken) == 0 && find_path(&taken, path) ? bind_file(stopped, &taken, path) : 1;
 
+    release(&taken); /* the caller's closing is the last */
     if (r == 1)
         tc_answer_continue(stopped);
     else

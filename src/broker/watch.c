@@ -62,8 +62,11 @@ void tc_handle_watch(struct tc_stopped *stopped)
         snprintf(path, sizeof path, "self/fd/%d", object.fd);
     /* What is wrong with the descriptor or the mask comes before what is wrong with the path. */
     watch = inotify_add_watch(inotify, path, mask & ~(uint32_t)IN_DONT_FOLLOW);
+    if (watch < 0)
+        watch = r < 0 && errno == ENOENT ? r : -errno;
+    tc_cleanup_fd(&inotify); /* the caller's closing is the last */
     if (watch >= 0)
         tc_answer_value(stopped, watch);
     else
-        tc_answer_error(stopped, r < 0 && errno == ENOENT ? r : -errno);
+        tc_answer_error(stopped, watch);
 }

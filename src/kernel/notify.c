@@ -24,10 +24,22 @@ int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool g
     return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : 0;
 }
 
+static int add_fd(int listener, uint64_t id, int fd, unsigned flags, unsigned how)
+{
+    struct seccomp_notif_addfd added = {.id = id, .flags = how, .srcfd = (uint32_t)fd, .newfd_flags = flags};
+    int number = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
+
+    return number < 0 ? -errno : number;
+}
+
 int tc_notify_answer_fd(int listener, uint64_t id, int fd, unsigned flags)
 {
-    struct seccomp_notif_addfd answer = {
-        .id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = flags};
+    int number = add_fd(listener, id, fd, flags, SECCOMP_ADDFD_FLAG_SEND);
 
-    return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer) < 0 ? -errno : 0;
+    return number < 0 ? number : 0;
+}
+
+int tc_notify_add_fd(int listener, uint64_t id, int fd, unsigned flags)
+{
+    return add_fd(listener, id, fd, flags, 0);
 }

@@ -41,4 +41,10 @@ int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool g
  */
 int tc_notify_answer_fd(int listener, uint64_t id, int fd, unsigned flags);
 
+/**
+ * Give the caller a copy of a descriptor; its call still waits. As tc_notify_answer_fd() otherwise.
+ * @return the caller's number or -errno
+ */
+int tc_notify_add_fd(int listener, uint64_t id, int fd, unsigned flags);
+
 #endif
