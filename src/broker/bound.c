@@ -59,13 +59,28 @@ static bool numbers_are_unique(const struct tc_object *object)
     }
 }
 
+/* The mount and the device of a line of mountinfo: "ID PARENT MAJOR:MINOR …" (proc_pid_mountinfo(5)). */
+static bool parse_line(const char *line, uint64_t *ret_mount, uint32_t *ret_device)
+{
+    unsigned long major, minor;
+    char *at;
+
+    *ret_mount = strtoull(line, &at, 10);
+    (void)strtoul(at, &at, 10);
+    major = strtoul(at, &at, 10);
+    if (*at != ':')
+        return false;
+    minor = strtoul(at + 1, &at, 10);
+    *ret_device = (uint32_t)(major << 20 | minor);
+    return *at == ' ';
+}
+
 /* The device of the file system as the kernel has it: statx() may tell another for an overlay. */
 static bool find_device(const struct tc_stopped *stopped, uint64_t mount, uint32_t *ret)
 {
     char name[32], *line = NULL;
     size_t size = 0;
-    unsigned long long id;
-    unsigned major, minor;
+    uint64_t id;
     bool found = false;
     FILE *file;
     int fd;
@@ -81,10 +96,9 @@ static bool find_device(const struct tc_stopped *stopped, uint64_t mount, uint32
         return false;
     }
     while (!found && getline(&line, &size, file) > 0)
-        found = sscanf(line, "%llu %*u %u:%u ", &id, &major, &minor) == 3 && id == mount;
+        found = parse_line(line, &id, ret) && id == mount;
     free(line);
     fclose(file);
-    *ret = major << 20 | minor;
     return found && tc_stopped_valid(stopped);
 }
 

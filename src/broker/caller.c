@@ -173,22 +173,32 @@ static long find_field(const char *text, const char *field, int base, long *ret_
     return number;
 }
 
+/* What procfs says of the thread in the named file, as text: 0 or -ESRCH. */
+static int read_proc(const struct tc_stopped *stopped, const char *file, char *text, size_t size)
+{
+    char name[32];
+    tc_auto_fd fd = TC_NO_FD;
+    ssize_t length;
+
+    snprintf(name, sizeof name, "%d/%s", (int)stopped->tid, file);
+    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
+    length = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (length <= 0)
+        return -ESRCH;
+    text[length] = '\0';
+    return 0;
+}
+
 /* Read the status of the thread, once: it is costly. */
 static int read_status(struct tc_stopped *stopped)
 {
-    char name[32], text[2048];
-    tc_auto_fd fd = TC_NO_FD;
-    ssize_t length;
+    char text[2048];
     long first;
 
     if (stopped->status.known)
         return 0;
-    snprintf(name, sizeof name, "%d/status", (int)stopped->tid);
-    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
-    length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (length <= 0)
+    if (read_proc(stopped, "status", text, sizeof text) < 0)
         return -ESRCH;
-    text[length] = '\0';
     stopped->status.umask = (unsigned)find_field(text, "\nUmask:", 8, &first) & 0777;
     stopped->status.pid = (pid_t)find_field(text, "\nNStgid:", 10, &first);
     stopped->status.tid = (pid_t)find_field(text, "\nNSpid:", 10, &first);
@@ -323,21 +333,20 @@ int tc_caller_ids(struct tc_stopped *stopped, pid_t *ret_pid, pid_t *ret_tid)
 
 int tc_caller_terminal(struct tc_stopped *stopped)
 {
-    char name[32], text[512];
-    tc_auto_fd fd = TC_NO_FD;
     unsigned number, major;
-    ssize_t length;
-    char *end;
+    char text[512];
+    char *at, *end;
 
-    snprintf(name, sizeof name, "%d/stat", (int)stopped->tid);
-    fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
-    length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (length <= 0)
+    if (read_proc(stopped, "stat", text, sizeof text) < 0)
         return -ESRCH;
-    text[length] = '\0';
     /* "pid (name) state ppid pgrp session tty_nr": the name may hold anything, parentheses too. */
-    end = strrchr(text, ')');
-    if (end == NULL || sscanf(end + 1, " %*c %*d %*d %*d %u", &number) != 1)
+    at = strrchr(text, ')');
+    for (int i = 0; at != NULL && i < 5; i++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL)
+        return -ESRCH;
+    number = (unsigned)strtoul(at, &end, 10);
+    if (end == at)
         return -ESRCH;
     major = number >> 8 & 0xfff; /* proc_pid_stat(5): minor in bits 31 to 20 and 7 to 0 */
     if (major < PTS_MAJOR_FIRST || major > PTS_MAJOR_LAST)

@@ -13,7 +13,7 @@
 int tc_channel_listener(int channel)
 {
     struct pollfd ready = {.fd = channel, .events = POLLIN};
-    struct tc_channel_order order;
+    struct tc_channel_order order = {0};
     tc_auto_fd fd = TC_NO_FD;
     size_t count = 0;
     ssize_t length;

@@ -107,7 +107,8 @@ int tc_opening_create(struct tc_opening *opening)
     int r = tc_walk_begin(&walk, opening->stopped, opening->base, opening->path);
 
     while (r == 0) {
-        struct tc_object parent;
+        struct tc_object parent = TC_OBJECT_NONE;
+
         r = tc_walk_parent(&walk, name, &slash);
         if (r == 0)
             r = describe_parent(&walk, &parent);

@@ -41,7 +41,7 @@ static int switch_ids(struct tc_error *err)
 int tc_identity_enter(struct tc_child *child, struct tc_error *err)
 {
     const struct tc_launch *launch = child->launch;
-    uid_t real, effective, saved;
+    uid_t real = 0, effective = 0, saved = 0;
     /* Root's maps were written by the parent before the handover. */
     int r = launch->privileged ? switch_ids(err) : map_self(launch, err);
 

@@ -79,7 +79,7 @@ static int receive(int socket, struct tc_handover_packet *packet, int fds[TC_HAN
 
 int tc_handover_receive(struct tc_child *child)
 {
-    struct tc_handover_packet packet;
+    struct tc_handover_packet packet = {0};
     int fds[TC_HANDOVER_FDS];
     int r = receive(child->control, &packet, fds);
 

@@ -25,7 +25,7 @@
 static int find(const struct tc_step *step, unsigned flags, struct tc_error *err)
 {
     tc_auto_fd fd = tc_openat2(AT_FDCWD, step->source, flags, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    struct stat what;
+    struct stat what = {0};
     int r;
 
     if (fd == -ELOOP || fd == -ENOENT || fd == -ENOTDIR)

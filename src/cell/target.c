@@ -23,7 +23,7 @@
 
 int tc_target_own(struct tc_child *child, int fd)
 {
-    struct stat what;
+    struct stat what = {0};
     int r = tc_file_status(fd, &what);
 
     if (r < 0)
@@ -34,7 +34,7 @@ int tc_target_own(struct tc_child *child, int fd)
 
 static int check_own(const struct tc_child *child, int directory)
 {
-    struct stat what;
+    struct stat what = {0};
     int r = tc_file_status(directory, &what);
 
     if (r < 0)

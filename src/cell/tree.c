@@ -122,7 +122,7 @@ static int add_bind(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
     int mount = tc_source_open(child, index, err);
-    struct stat what;
+    struct stat what = {0};
     int r;
 
     if (mount < 0)
@@ -305,7 +305,7 @@ static int move_scratch_away(const struct tc_child *child)
 /* A mount left on top of the new root would be entered by "/..". */
 static int check_root(const struct tc_child *child)
 {
-    struct stat root, above;
+    struct stat root = {0}, above = {0};
     int r = tc_file_status(child->root, &root);
 
     if (r == 0)

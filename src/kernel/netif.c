@@ -43,7 +43,7 @@ struct answer {
 
 static int exchange(int fd, const struct tc_netif_request *request)
 {
-    struct answer answer;
+    struct answer answer = {0};
     long length = tc_raw6(__NR_sendto, fd, (long)request->bytes, (long)request->length, 0, 0, 0);
 
     if (length >= 0)

@@ -13,7 +13,7 @@
 
 static int check(int fd)
 {
-    struct statfs what; /* the kernel's is the C library's on x86-64 and aarch64 */
+    struct statfs what = {0}; /* the kernel's is the C library's on x86-64 and aarch64 */
     int r = (int)tc_raw2(__NR_fstatfs, fd, &what);
 
     if (r < 0)

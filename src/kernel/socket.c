@@ -85,7 +85,7 @@ static ssize_t receive(int fd, void *buffer, size_t size, struct attached *ret)
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(TC_SOCKET_MAX_FDS * sizeof(int))];
-    } control;
+    } control = {0};
     struct iovec data = {.iov_base = buffer, .iov_len = size};
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
