@@ -10,15 +10,14 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "broker/channel.h"
 #include "broker/start.h"
 #include "kernel/pidfd.h"
+#include "kernel/reap.h"
 #include "kernel/socket.h"
 
 static int fork_broker(const struct tc_broker_setup *setup, int channel, struct tc_broker *broker)
@@ -88,14 +87,9 @@ static bool well_formed(const struct tc_broker_message *message, size_t size)
 int tc_broker_receive(struct tc_broker *broker, struct tc_broker_message *ret)
 {
     ssize_t length = tc_socket_receive(broker->channel, ret, sizeof *ret, NULL);
+    int told = tc_socket_told(length);
 
-    if (length == -EAGAIN || length == -EINTR)
-        return 0;
-    if (length == 0 || length == -ECONNRESET)
-        return -EPIPE;
-    if (length < 0)
-        return length == -EMSGSIZE ? -EPROTO : (int)length;
-    return well_formed(ret, (size_t)length) ? 1 : -EPROTO;
+    return told == 1 && !well_formed(ret, (size_t)length) ? -EPROTO : told;
 }
 
 void tc_broker_kill(struct tc_broker *broker)
@@ -104,27 +98,9 @@ void tc_broker_kill(struct tc_broker *broker)
         tc_pidfd_kill(broker->pidfd, broker->pid);
 }
 
-static uint64_t microseconds(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 int tc_broker_reap(struct tc_broker *broker, uint64_t *ret_user_us, uint64_t *ret_system_us, int *ret_status)
 {
-    struct rusage usage;
-    pid_t pid;
-
-    if (broker->pid <= 0)
-        return -ECHILD;
-    do
-        pid = wait4(broker->pid, ret_status, 0, &usage);
-    while (pid < 0 && errno == EINTR);
-    if (pid < 0)
-        return -errno;
-    broker->pid = -1;
-    *ret_user_us = microseconds(&usage.ru_utime);
-    *ret_system_us = microseconds(&usage.ru_stime);
-    return 0;
+    return tc_child_reap(&broker->pid, ret_user_us, ret_system_us, ret_status);
 }
 
 void tc_broker_release(struct tc_broker *broker)

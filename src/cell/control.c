@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -11,6 +9,7 @@
 #include "cell/reply.h"
 #include "kernel/memfd.h"
 #include "kernel/pidfd.h"
+#include "kernel/reap.h"
 #include "kernel/seccomp.h"
 #include "kernel/socket.h"
 
@@ -63,14 +62,10 @@ int tc_cell_receive(struct tc_cell *cell, struct tc_init_reply *ret)
     tc_auto_fd fd = TC_NO_FD;
     size_t count = 0;
     ssize_t length = tc_socket_receive_fds(cell->control, packet, sizeof packet, NULL, &fd, 1, &count);
-    int r;
+    int r = tc_socket_told(length);
 
-    if (length == -EAGAIN || length == -EINTR)
-        return 0;
-    if (length == 0 || length == -ECONNRESET)
-        return -EPIPE;
-    if (length < 0)
-        return length == -EMSGSIZE ? -EPROTO : (int)length;
+    if (r != 1)
+        return r;
     r = tc_reply_check(packet, (size_t)length, cell->last_reply, ret);
     if (r == 0 && (!descriptors_fit(ret, fd, count) || !listener_fits(cell, ret->type)))
         r = -EPROTO;
@@ -88,29 +83,9 @@ void tc_cell_kill(struct tc_cell *cell)
         tc_pidfd_kill(cell->pidfd, cell->pid);
 }
 
-static uint64_t microseconds(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 int tc_cell_reap(struct tc_cell *cell, uint64_t *ret_user_us, uint64_t *ret_system_us, int *ret_status)
 {
-    struct rusage usage;
-    int status;
-    pid_t pid;
-
-    if (cell->pid <= 0)
-        return -ECHILD;
-    do
-        pid = wait4(cell->pid, &status, __WALL, &usage);
-    while (pid < 0 && errno == EINTR);
-    if (pid < 0)
-        return -errno;
-    cell->pid = -1;
-    *ret_user_us = microseconds(&usage.ru_utime);
-    *ret_system_us = microseconds(&usage.ru_stime);
-    *ret_status = status;
-    return 0;
+    return tc_child_reap(&cell->pid, ret_user_us, ret_system_us, ret_status);
 }
 
 void tc_cell_release(struct tc_cell *cell)

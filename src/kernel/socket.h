@@ -2,6 +2,7 @@
 #ifndef TC_KERNEL_SOCKET_H
 #define TC_KERNEL_SOCKET_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -47,5 +48,21 @@ ssize_t tc_socket_receive(int fd, void *buffer, size_t size, struct ucred *ret_s
  */
 ssize_t tc_socket_receive_fds(int fd, void *buffer, size_t size, struct ucred *ret_sender, int *ret_fds, size_t most,
                               size_t *ret_count);
+
+/**
+ * What receiving a packet came to, for who takes one at a time: 1 (there is one), 0 (nothing there), -EPIPE (the peer
+ * is gone), -EPROTO (longer than any it may send), or -errno.
+ * @param length  as returned by tc_socket_receive()
+ */
+static inline int tc_socket_told(ssize_t length)
+{
+    if (length > 0)
+        return 1;
+    if (length == -EAGAIN || length == -EINTR)
+        return 0;
+    if (length == 0 || length == -ECONNRESET)
+        return -EPIPE;
+    return length == -EMSGSIZE ? -EPROTO : (int)length;
+}
 
 #endif
