@@ -11,38 +11,6 @@
 #include "base/path.h"
 #include "broker/open_how.h"
 
-static bool attaches(enum tc_step_kind kind)
-{
-    switch (kind) {
-    case TC_STEP_DIRECTORY:
-    case TC_STEP_SYMLINK:
-    case TC_STEP_FILE:
-    case TC_STEP_COPY:
-        return false;
-    case TC_STEP_BIND:
-    case TC_STEP_OVERLAY:
-    case TC_STEP_SCRATCH:
-    case TC_STEP_TMPFS:
-    case TC_STEP_PROC:
-    case TC_STEP_PROC_EMPTY:
-    case TC_STEP_DEVPTS:
-        return true;
-    }
-    return false;
-}
-
-static enum tc_area area_of(const struct tc_view *view, const char *path)
-{
-    const struct tc_view_mount *found = NULL;
-
-    for (size_t i = 0; i < view->count; i++) {
-        const struct tc_view_mount *mount = &view->mounts[i];
-        if (tc_path_below(path, mount->target) && (found == NULL || strlen(mount->target) > strlen(found->target)))
-            found = mount;
-    }
-    return found == NULL ? TC_AREA_ROOTFS : found->area;
-}
-
 unsigned tc_mounts_access(const struct tc_plan *plan, const char *path)
 {
     unsigned access = plan->root_access;
@@ -68,7 +36,7 @@ static bool mediated_at(const struct tc_plan *plan, const char *path)
 static int learn_one(struct tc_broker_state *state, const char *target, enum tc_step_kind kind,
                      struct tc_broker_mount *mount)
 {
-    enum tc_area area = area_of(state->view, target);
+    const struct tc_view_mount *seen = tc_view_find(state->view, target, strlen(target));
     struct statx what;
     tc_auto_fd fd = tc_open_how(state->root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
 
@@ -82,7 +50,7 @@ static int learn_one(struct tc_broker_state *state, const char *target, enum tc_
                                       .target = target,
                                       .target_length = strlen(target),
                                       .mediated = mediated_at(state->plan, target),
-                                      .data = area == TC_AREA_DATA,
+                                      .data = seen != NULL && seen->area == TC_AREA_DATA,
                                       .scratch = kind == TC_STEP_SCRATCH || kind == TC_STEP_TMPFS,
                                       .procfs = kind == TC_STEP_PROC,
                                       .access = tc_mounts_access(state->plan, target)};
@@ -103,7 +71,7 @@ int tc_mounts_learn(struct tc_broker_state *state)
     state->mounts[0].root = true;
     state->mount_count = 1;
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (!attaches(plan->steps[i].kind))
+        if (!tc_step_attaches(plan->steps[i].kind))
             continue;
         r = learn_one(state, plan->steps[i].target, plan->steps[i].kind, &state->mounts[state->mount_count]);
         if (r < 0)

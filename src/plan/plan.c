@@ -10,6 +10,26 @@ const char *const tc_degradable_names[TC_DEGRADE_COUNT] = {"mediation", "proc", 
 _Static_assert(TC_MODE_TXN + 1 == TC_COUNT(tc_mount_mode_names), "a name for every mount mode");
 _Static_assert(TC_NET_HOST + 1 == TC_COUNT(tc_net_names), "a name for every network");
 
+bool tc_step_attaches(enum tc_step_kind kind)
+{
+    switch (kind) {
+    case TC_STEP_DIRECTORY:
+    case TC_STEP_SYMLINK:
+    case TC_STEP_FILE:
+    case TC_STEP_COPY:
+        return false;
+    case TC_STEP_BIND:
+    case TC_STEP_OVERLAY:
+    case TC_STEP_SCRATCH:
+    case TC_STEP_TMPFS:
+    case TC_STEP_PROC:
+    case TC_STEP_PROC_EMPTY:
+    case TC_STEP_DEVPTS:
+        return true;
+    }
+    return false;
+}
+
 void tc_plan_free(struct tc_plan *plan)
 {
     if (plan != NULL)

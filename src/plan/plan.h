@@ -201,6 +201,9 @@ struct tc_plan {
     size_t label_count;
 };
 
+/** True for a kind of step that attaches a mount, false for one that makes something in the tree. */
+bool tc_step_attaches(enum tc_step_kind kind);
+
 void tc_plan_free(struct tc_plan *plan);
 static inline void tc_cleanup_plan(struct tc_plan **plan)
 {

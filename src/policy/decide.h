@@ -24,6 +24,9 @@ struct tc_view {
     bool rootfs_writable; /* an absolute rule may allow writes in the rootfs (not with --rootfs host) */
 };
 
+/** The mount that contains a path: the longest target, or NULL (the rootfs). */
+const struct tc_view_mount *tc_view_find(const struct tc_view *view, const char *path, size_t length);
+
 /* Why a decision came out as it did. */
 enum tc_because {
     TC_BECAUSE_RULE,      /* rule (or command) decided */

@@ -66,7 +66,4 @@ const struct tc_rule *tc_match_rule(const struct tc_ruleset *rules, enum tc_oper
 /** What no match means in an area. */
 enum tc_effect tc_area_default(enum tc_area area, enum tc_operation operation);
 
-/** The mount that contains a path: the longest target, or NULL (the rootfs). */
-const struct tc_view_mount *tc_view_find(const struct tc_view *view, const char *path, size_t length);
-
 #endif

@@ -98,26 +98,6 @@ static void look_at_subtrees(struct world *world, const struct tc_ruleset *rules
     world->facts.subtree_count = count;
 }
 
-static bool attaches(const struct tc_step *step)
-{
-    switch (step->kind) {
-    case TC_STEP_DIRECTORY:
-    case TC_STEP_SYMLINK:
-    case TC_STEP_FILE:
-    case TC_STEP_COPY:
-        return false;
-    case TC_STEP_BIND:
-    case TC_STEP_OVERLAY:
-    case TC_STEP_SCRATCH:
-    case TC_STEP_TMPFS:
-    case TC_STEP_PROC:
-    case TC_STEP_PROC_EMPTY:
-    case TC_STEP_DEVPTS:
-        break;
-    }
-    return true;
-}
-
 /* One of the literal trees of a union: what its kind is the made-up tree says, mounts are directories. */
 static bool is_subtree(const struct tc_plan *plan, const struct tc_step *step)
 {
@@ -142,7 +122,7 @@ static unsigned floor_of(const struct tc_plan *plan, const char *path)
         if (!tc_path_below(path, step->target))
             continue;
         access |= step->access;
-        if (attaches(step) && (mount == NULL || strlen(step->target) >= strlen(mount->target)))
+        if (tc_step_attaches(step->kind) && (mount == NULL || strlen(step->target) >= strlen(mount->target)))
             mount = step;
     }
     if (plan->notify & TC_NOTIFY_OPEN)
