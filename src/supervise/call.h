@@ -291,6 +291,9 @@ void tc_result_failed(struct tc_call *call, const struct tc_init_reply *reply);
 /** The host or toolcell failed. Settles the outcome unless it is settled. */
 void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error);
 
+/** Word how a process of ours went: its status, or reaped, negative, when that could not be had. who: "the broker". */
+void tc_result_word_death(struct tc_error *error, const char *who, int reaped, int status);
+
 /** A reader did not get everything: says why, where the reader did not simply leave. */
 void tc_result_undelivered(struct tc_call *call, const struct tc_sink *sink);
 

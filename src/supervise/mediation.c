@@ -208,14 +208,8 @@ void tc_mediation_pump(struct tc_call *call)
 static void lost(struct tc_call *call, int reaped, int status)
 {
     struct tc_error error = {0};
-    char name[TC_SIGNAL_NAME_SIZE];
 
-    if (reaped < 0)
-        tc_error_set(&error, reaped, "wait for the broker");
-    else if (WIFSIGNALED(status))
-        tc_error_plain(&error, -ESRCH, "the broker was killed by %s", tc_signal_name(WTERMSIG(status), name));
-    else
-        tc_error_plain(&error, -ESRCH, "the broker ended by itself (status %d)", WEXITSTATUS(status));
+    tc_result_word_death(&error, "the broker", reaped, status);
     fail(call, &error);
 }
 

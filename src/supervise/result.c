@@ -168,6 +168,18 @@ void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error)
     tc_call_decide(call, TC_OUTCOME_SETUP_FAILED);
 }
 
+void tc_result_word_death(struct tc_error *error, const char *who, int reaped, int status)
+{
+    char name[TC_SIGNAL_NAME_SIZE];
+
+    if (reaped < 0)
+        tc_error_set(error, reaped, "wait for %s", who);
+    else if (WIFSIGNALED(status))
+        tc_error_plain(error, -ESRCH, "%s was killed by %s", who, tc_signal_name(WTERMSIG(status), name));
+    else
+        tc_error_plain(error, -ESRCH, "%s ended by itself (status %d)", who, WEXITSTATUS(status));
+}
+
 /*
  * Init is gone without a word. It ends the cell itself when a stopped supervisor lets the wall limit pass. reaped is
  * negative when its status could not be had.
@@ -175,19 +187,13 @@ void tc_result_setup_failed(struct tc_call *call, const struct tc_error *error)
 static void init_lost(struct tc_call *call, int reaped, int status)
 {
     struct tc_error error = {0};
-    char name[TC_SIGNAL_NAME_SIZE];
     uint64_t limit;
 
     if (call->exec_ms != 0 && tc_call_limit(call, TC_LIMIT_WALL, &limit) && tc_clock_ms() - call->exec_ms >= limit) {
         tc_call_decide(call, TC_OUTCOME_TIMEOUT);
         return;
     }
-    if (reaped < 0)
-        tc_error_set(&error, reaped, "wait for the cell's init");
-    else if (WIFSIGNALED(status))
-        tc_error_plain(&error, -ESRCH, "the cell's init was killed by %s", tc_signal_name(WTERMSIG(status), name));
-    else
-        tc_error_plain(&error, -ESRCH, "the cell's init ended by itself (status %d)", WEXITSTATUS(status));
+    tc_result_word_death(&error, "the cell's init", reaped, status);
     tc_error_stage(&error, "cell");
     tc_result_setup_failed(call, &error);
 }
