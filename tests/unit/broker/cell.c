@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,7 +151,7 @@ static void make_directories(void)
     uid_t owner = geteuid() == 0 ? HOST_ID : getuid();
 
     snprintf(workspace, sizeof cell_directories.workspace, "/tmp/toolcell-test-broker-XXXXXX");
-    snprintf(tree, sizeof cell_directories.tree, "/tmp/toolcell-tree-XXXXXX");
+    snprintf(tree, sizeof cell_directories.tree, "/tmp/toolcell-test-tree-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(workspace));
     ck_assert_ptr_nonnull(mkdtemp(tree));
     ck_assert_int_eq(chmod(tree, 0755), 0);
@@ -347,4 +348,14 @@ void cell_run(const struct cell_case *what, struct cell_outcome *ret)
     close(init);
     tc_ruleset_free(rules);
     cell_remove(&cell_directories);
+}
+
+int cell_try_open(const char *path, int flags)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0644);
+
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
 }

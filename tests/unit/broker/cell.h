@@ -97,4 +97,7 @@ bool cell_long(void);
 /** TOOLCELL_TEST_SLACK, at least 1: what deadlines are multiplied by. */
 unsigned cell_slack(void);
 
+/** Open by the call itself, whatever the address of path, and close again. 0 or -errno. */
+int cell_try_open(const char *path, int flags);
+
 #endif

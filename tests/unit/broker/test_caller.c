@@ -153,16 +153,6 @@ static char *long_path(size_t length, const char *file)
     return path;
 }
 
-static int open_raw(const char *path, int flags)
-{
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0644);
-
-    if (fd < 0)
-        return -errno;
-    close(fd);
-    return 0;
-}
-
 static int edges(void *memory)
 {
     char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -171,21 +161,21 @@ static int edges(void *memory)
     (void)memory;
     CELL_CHECK(pages != MAP_FAILED && munmap(pages + 4096, 4096) == 0);
     memcpy(pages + 4096 - 3, "ok", 3);
-    CELL_CHECK(open_raw(pages + 4096 - 3, O_RDONLY) == 0);
+    CELL_CHECK(cell_try_open(pages + 4096 - 3, O_RDONLY) == 0);
     memcpy(pages + 4096 - 2, "ok", 2);
-    CELL_CHECK(open_raw(pages + 4096 - 2, O_RDONLY) == -EFAULT);
-    CELL_CHECK(open_raw(NULL, O_RDONLY) == -EFAULT && open_raw((char *)-4096, O_RDONLY) == -EFAULT);
-    CELL_CHECK(open_raw(long_path(4095, "ok"), O_RDONLY) == 0);
-    CELL_CHECK(open_raw(long_path(4095, ".env"), O_RDONLY) == -EACCES);
-    CELL_CHECK(open_raw(long_path(4096, "ok"), O_RDONLY) == -ENAMETOOLONG);
+    CELL_CHECK(cell_try_open(pages + 4096 - 2, O_RDONLY) == -EFAULT);
+    CELL_CHECK(cell_try_open(NULL, O_RDONLY) == -EFAULT && cell_try_open((char *)-4096, O_RDONLY) == -EFAULT);
+    CELL_CHECK(cell_try_open(long_path(4095, "ok"), O_RDONLY) == 0);
+    CELL_CHECK(cell_try_open(long_path(4095, ".env"), O_RDONLY) == -EACCES);
+    CELL_CHECK(cell_try_open(long_path(4096, "ok"), O_RDONLY) == -ENAMETOOLONG);
     memset(name, 'n', sizeof name);
     name[255] = '\0';
-    CELL_CHECK(open_raw(name, O_RDONLY) == -ENOENT && open_raw(name, O_WRONLY | O_CREAT) == 0);
+    CELL_CHECK(cell_try_open(name, O_RDONLY) == -ENOENT && cell_try_open(name, O_WRONLY | O_CREAT) == 0);
     name[255] = 'n', name[256] = '\0';
-    CELL_CHECK(open_raw(name, O_WRONLY | O_CREAT) == -ENAMETOOLONG);
-    CELL_CHECK(open_raw("ok", 3) == -EACCES && open_raw("/dev/null", 3) == -EACCES);
-    CELL_CHECK(open_raw(".", O_TMPFILE | O_RDWR) == -EOPNOTSUPP && open_raw("/tmp", O_TMPFILE | O_RDWR) == 0);
-    CELL_CHECK(open_raw(".env", O_PATH) == 0);
+    CELL_CHECK(cell_try_open(name, O_WRONLY | O_CREAT) == -ENAMETOOLONG);
+    CELL_CHECK(cell_try_open("ok", 3) == -EACCES && cell_try_open("/dev/null", 3) == -EACCES);
+    CELL_CHECK(cell_try_open(".", O_TMPFILE | O_RDWR) == -EOPNOTSUPP && cell_try_open("/tmp", O_TMPFILE | O_RDWR) == 0);
+    CELL_CHECK(cell_try_open(".env", O_PATH) == 0);
     return 0;
 }
 
@@ -233,32 +223,33 @@ static int writes(void *memory)
     struct stat what;
 
     (void)memory;
-    CELL_CHECK(open_raw("ok", O_RDWR) == 0 && open_raw("new", O_RDWR | O_CREAT | O_EXCL) == 0);
-    CELL_CHECK(open_raw("new", O_RDWR | O_CREAT | O_EXCL) == -EEXIST);
-    CELL_CHECK(open_raw("write-only", O_WRONLY) == 0 && open_raw("write-only", O_RDWR) == -EACCES);
-    CELL_CHECK(open_raw("write-only", O_RDONLY) == -EACCES);
-    CELL_CHECK(open_raw("sub/inner", O_RDONLY) == 0 && open_raw("sub/inner", O_WRONLY) == -EACCES);
-    CELL_CHECK(open_raw("sub/inner", O_RDONLY | O_TRUNC) == -EACCES && stat("sub/inner", &what) == 0);
+    CELL_CHECK(cell_try_open("ok", O_RDWR) == 0 && cell_try_open("new", O_RDWR | O_CREAT | O_EXCL) == 0);
+    CELL_CHECK(cell_try_open("new", O_RDWR | O_CREAT | O_EXCL) == -EEXIST);
+    CELL_CHECK(cell_try_open("write-only", O_WRONLY) == 0 && cell_try_open("write-only", O_RDWR) == -EACCES);
+    CELL_CHECK(cell_try_open("write-only", O_RDONLY) == -EACCES);
+    CELL_CHECK(cell_try_open("sub/inner", O_RDONLY) == 0 && cell_try_open("sub/inner", O_WRONLY) == -EACCES);
+    CELL_CHECK(cell_try_open("sub/inner", O_RDONLY | O_TRUNC) == -EACCES && stat("sub/inner", &what) == 0);
     CELL_CHECK(what.st_size == 4);
-    CELL_CHECK(open_raw("sub/new", O_WRONLY | O_CREAT) == -EACCES && stat("sub/new", &what) == -1);
-    CELL_CHECK(open_raw("../workspace/sub/../sub/new", O_WRONLY | O_CREAT) == -EACCES);
-    CELL_CHECK(open_raw(".env", O_WRONLY | O_TRUNC) == -EACCES && stat(".env", &what) == 0 && what.st_size == 6);
-    CELL_CHECK(open_raw("secret.d", O_RDONLY) == -EACCES && open_raw("sub", O_RDONLY) == 0);
+    CELL_CHECK(cell_try_open("sub/new", O_WRONLY | O_CREAT) == -EACCES && stat("sub/new", &what) == -1);
+    CELL_CHECK(cell_try_open("../workspace/sub/../sub/new", O_WRONLY | O_CREAT) == -EACCES);
+    CELL_CHECK(cell_try_open(".env", O_WRONLY | O_TRUNC) == -EACCES && stat(".env", &what) == 0 && what.st_size == 6);
+    CELL_CHECK(cell_try_open("secret.d", O_RDONLY) == -EACCES && cell_try_open("sub", O_RDONLY) == 0);
     /* Through links: a dangling one into the denied tree, and one of procfs. */
     CELL_CHECK(symlink("/workspace/sub/made", "/tmp/dangling") == 0);
-    CELL_CHECK(open_raw("/tmp/dangling", O_WRONLY | O_CREAT) == -EACCES && stat("sub/made", &what) == -1);
+    CELL_CHECK(cell_try_open("/tmp/dangling", O_WRONLY | O_CREAT) == -EACCES && stat("sub/made", &what) == -1);
     CELL_CHECK(symlink("/workspace/made", "/tmp/good") == 0);
-    CELL_CHECK(open_raw("/tmp/good", O_WRONLY | O_CREAT) == 0 && stat("made", &what) == 0);
+    CELL_CHECK(cell_try_open("/tmp/good", O_WRONLY | O_CREAT) == 0 && stat("made", &what) == 0);
     int fd = open("sub/inner", O_RDONLY);
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    CELL_CHECK(open_raw(path, O_WRONLY) == -EACCES && open_raw(path, O_RDONLY) == 0);
+    CELL_CHECK(cell_try_open(path, O_WRONLY) == -EACCES && cell_try_open(path, O_RDONLY) == 0);
     close(fd);
     fd = open("ok", O_RDONLY);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    CELL_CHECK(open_raw(path, O_WRONLY) == 0);
+    CELL_CHECK(cell_try_open(path, O_WRONLY) == 0);
     /* What lies outside of data mounts: as the floor says. */
-    CELL_CHECK(open_raw("/usr/new", O_WRONLY | O_CREAT) == -EROFS && open_raw("/tmp/new", O_RDWR | O_CREAT) == 0);
+    CELL_CHECK(cell_try_open("/usr/new", O_WRONLY | O_CREAT) == -EROFS &&
+               cell_try_open("/tmp/new", O_RDWR | O_CREAT) == 0);
     /* Bits that would be set on the host are not. */
     fd = open("setid", O_CREAT | O_WRONLY, 06755);
     CELL_CHECK(fd >= 0 && fstat(fd, &what) == 0 && (what.st_mode & 07777) == 0755);

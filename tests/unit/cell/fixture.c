@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -210,4 +211,15 @@ void fixture_run(struct fixture *fixture, const char *script, struct outcome *re
     fixture->argv[2] = script;
     fixture->argv[3] = NULL;
     fixture_run_argv(fixture, ret);
+}
+
+size_t fixture_count_fds(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
 }

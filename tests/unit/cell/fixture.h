@@ -46,4 +46,7 @@ void fixture_run_argv(struct fixture *fixture, struct outcome *ret);
 /** Wait for the next reply of init; -EPIPE and the like as tc_cell_receive(). */
 int fixture_receive(struct tc_cell *cell, struct tc_init_reply *ret);
 
+/** How many descriptors this process has, give or take a constant. */
+size_t fixture_count_fds(void);
+
 #endif

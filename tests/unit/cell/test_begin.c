@@ -2,7 +2,6 @@
 
 /* A launch that has begun: what becomes of it when it is not built, and what it has when it is. */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,17 +14,6 @@
 #include "cases.h"
 #include "cell/launch.h"
 
-static size_t count_fds(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static void sleep_us(long microseconds)
 {
     nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
@@ -35,13 +23,13 @@ static void expect_nobody(size_t fds)
 {
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG | __WALL), -1);
     ck_assert_int_eq(errno, ECHILD);
-    ck_assert_uint_eq(count_fds(), fds);
+    ck_assert_uint_eq(fixture_count_fds(), fds);
 }
 
 /* At any moment: the child may be in the middle of making a namespace, or wait. */
 START_TEST(test_abandoned)
 {
-    size_t fds = count_fds();
+    size_t fds = fixture_count_fds();
 
     for (long delay_us = 0; delay_us < 2000; delay_us += 50) {
         struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
@@ -59,7 +47,7 @@ END_TEST
 /* At any moment of the building, too, up to a cell that is ready. */
 START_TEST(test_abandoned_while_it_is_built)
 {
-    size_t fds = count_fds();
+    size_t fds = fixture_count_fds();
     struct tc_error err = {0};
 
     for (long delay_us = 0; delay_us < 4000; delay_us += 100) {
@@ -94,7 +82,7 @@ END_TEST
 /* The network was decided when the launch began: another plan must not get a cell with the wrong one. */
 START_TEST(test_another_network)
 {
-    size_t fds = count_fds();
+    size_t fds = fixture_count_fds();
     struct tc_launch *launch = tc_cell_begin(TC_NET_HOST);
     struct tc_error err = {0};
 

@@ -3,7 +3,6 @@
 /* Each system call of a launch made to fail, one at a time, by a filter of the test's own: the launch fails with a
  * stage, a message and nothing left behind, or does without the call where that is meant. */
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -31,21 +30,10 @@ static void fail_call(unsigned number, unsigned error)
     ck_assert_int_eq(tc_seccomp_load(program, sizeof program), 0);
 }
 
-static size_t count_fds(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* In a process of its own, since a filter stays. Returns 0 when all is as it should be. */
 static int launch_without(unsigned number, unsigned error)
 {
-    size_t fds = count_fds();
+    size_t fds = fixture_count_fds();
     struct tc_error err = {0};
     struct tc_cell cell;
     int r;
@@ -54,7 +42,7 @@ static int launch_without(unsigned number, unsigned error)
     r = tc_cell_launch(&fixture.plan, &cell, &err);
     if (r == 0 || cell.pid != -1 || cell.control >= 0 || err.stage[0] == '\0' || err.message[0] == '\0')
         return 1;
-    if (count_fds() != fds)
+    if (fixture_count_fds() != fds)
         return 2;
     if (number != SYS_wait4 && (waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD))
         return 3;
