@@ -9,6 +9,7 @@
  */
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -78,6 +79,12 @@ struct tc_broker_message {
     uint32_t length; /* bytes of target; of two names (rename, link) the first ends in a NUL, the second does not */
     char target[TC_BROKER_TARGET_SIZE];
 };
+
+/** Bytes of the packet. Copies that are kept are of this size too, so none may be taken of the whole structure. */
+static inline size_t tc_broker_message_size(const struct tc_broker_message *message)
+{
+    return offsetof(struct tc_broker_message, target) + message->length;
+}
 
 /**
  * Start the broker. Does not wait for its set-up: a failure there arrives as

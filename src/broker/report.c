@@ -47,7 +47,7 @@ int tc_report_init(struct tc_broker_state *state)
 
 static int send_message(const struct tc_broker_state *state, const struct tc_broker_message *message)
 {
-    size_t size = offsetof(struct tc_broker_message, target) + message->length;
+    size_t size = tc_broker_message_size(message);
     struct pollfd channel = {.fd = state->channel, .events = POLLOUT};
     int r = tc_socket_send(state->channel, message, size, NULL, 0);
 

@@ -14,7 +14,6 @@
  */
 #include "supervise/approval.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +47,7 @@ const char *tc_ask_why_words(enum tc_ask_why why)
 
 static struct tc_broker_message *copy_message(const struct tc_broker_message *message)
 {
-    size_t size = offsetof(struct tc_broker_message, target) + message->length;
+    size_t size = tc_broker_message_size(message);
     struct tc_broker_message *copy = malloc(size);
 
     if (copy != NULL)

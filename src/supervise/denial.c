@@ -159,9 +159,10 @@ void tc_denial_describe(const struct tc_call *call, const struct tc_broker_messa
 
 void tc_denial_refuse(struct tc_call *call, const struct tc_broker_message *about, enum tc_ask_why why)
 {
-    struct tc_broker_message denied = *about;
+    struct tc_broker_message denied;
     tc_auto_buf text = {0};
 
+    memcpy(&denied, about, tc_broker_message_size(about));
     denied.type = TC_BROKER_DENIED;
     denied.by = TC_DENIED_ASK;
     denied.ask = why;

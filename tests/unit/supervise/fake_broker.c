@@ -44,7 +44,7 @@ static void say(int channel, const struct tc_broker_message *message)
     struct pollfd ready = {.fd = channel, .events = POLLOUT};
 
     poll(&ready, 1, -1);
-    if (send(channel, message, offsetof(struct tc_broker_message, target) + message->length, MSG_NOSIGNAL) < 0)
+    if (send(channel, message, tc_broker_message_size(message), MSG_NOSIGNAL) < 0)
         _exit(9);
 }
 
