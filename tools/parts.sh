@@ -189,6 +189,10 @@ part_vm()
     TOOLCELL_MUST_WORK=0 TOOLCELL_VM_TIMEOUT=$((TOOLCELL_LONG == 1 ? 7200 : 1200)) \
         tests/vm/suite build-gcc/toolcell "${tests[@]}" >"$logs/vm.pytest" 2>&1 || status=$?
     cat "$logs/vm.pytest"
+    if [ "$status" -ne 0 ]; then # two machines spoke at the same time: once more what failed, equal lines once
+        say "what failed:"
+        grep -aE '^(root|user): (E  |ERROR |FAILED )' "$logs/vm.pytest" | sort | uniq -c | sort -rn | head -n 25 || true
+    fi
     for caller in root user; do
         sed -n "s/^$caller: //p" "$logs/vm.pytest" >"$logs/vm-$caller.pytest"
         pytest_counts "vm-$caller" "$logs/vm-$caller.pytest"
