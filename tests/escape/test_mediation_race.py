@@ -6,6 +6,7 @@ mediated is raced in each of these ways: probes/race_calls.h has the list."""
 import contextlib
 import json
 import os
+import shutil
 import socket
 import threading
 
@@ -97,6 +98,37 @@ def test_outside_each_call_reaches_it_in_each_way(cell, probe):
         missed = json.loads(outside(cell, probe("race").program, 0, "control").stdout.split(b"\n")[1])
         assert len(missed) == 28 and not any(missed.values()), missed
         assert state(cell.workspace / "secret") != before
+
+
+EXECUTE = ["path", "link", "argument", "table of arguments"]
+
+
+def furnish_programs(cell, probe, allowed):
+    """Two names of one program, and a file that each may be told to read."""
+    for name in ("public", "secret"):
+        cell.write(f"{name}/f", name)
+    (cell.workspace / "public/p").symlink_to(allowed)
+    shutil.copy(probe("race_execute").program, cell.workspace / "secret/p")
+    for name, target in {"link": "public", "knil": "secret"}.items():
+        (cell.workspace / name).symlink_to(target)
+        cell.identity.own(cell.workspace / name)
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_is_executed_is_exchanged(cell, probe, rounds):
+    """The call goes on in the kernel after a look: what starts is where programs may be, whatever its arguments are."""
+    furnish_programs(cell, probe, "/probes/race_execute")
+    rules = [{"pattern": "/workspace/**", "operations": ["execute"], "effect": "deny", "priority": 100}, *RULES]
+    policy = cell.policy(rules, commands=[{"argv": ["p", "secret/f"], "effect": "deny"}])
+    seen = probe("race_execute").inside(rounds, policy=policy, timeout=1800)
+    assert list(seen) == EXECUTE and all(reached == 0 for _, _, reached in seen.values()), seen
+    assert all(ran and refused for ran, refused, _ in seen.values()), f"one outcome was never met: {seen}"
+
+
+def test_outside_it_is_executed_and_read(cell, probe):
+    furnish_programs(cell, probe, probe("race_execute").program)
+    seen = probe("race_execute").outside(1000, "control")
+    assert list(seen) == EXECUTE and all(reached for _, _, reached in seen.values()), seen
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
