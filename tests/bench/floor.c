@@ -4,26 +4,34 @@
  *
  * usage: floor namespaces PROGRAM
  *        floor tree WORKSPACE PROGRAM
+ *        floor confined WORKSPACE PROGRAM
  *
  * `namespaces` clones once into new user, mount, pid, network, ipc and uts namespaces, executes the program in them and
  * waits for it. `tree` also does what a program in a tree of its own cannot be without: id maps, private mounts, a
  * tmpfs as root with the system (read-only), the workspace and /dev/null bound into it, procfs, and the old root
- * detached. No rules, no limits, no streams, no init: nothing of that is free, but it is not the namespaces that cost
- * it.
+ * detached. `confined` adds what a cell cannot be without: Landlock, empty capability sets, the very filter of
+ * toolcell's cells, and a first process that is executed when all of that holds, starts the program and waits for it.
+ * No rules, no limits, no streams, no result: nothing of that is free, but it is not the isolation that costs it.
  *
  * Like init it has no C library, and nothing is checked beyond what has to succeed: the start of a C library would be a
  * good part of the figure.
  */
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "kernel/caps.h"
 #include "kernel/clone.h"
+#include "kernel/landlock.h"
 #include "kernel/raw.h"
+#include "kernel/seccomp.h"
+#include "plan/filter.h"
 
 #define MNT_DETACH 2 /* <sys/mount.h> and <linux/mount.h> do not go together */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
@@ -35,6 +43,7 @@ static const char *const system_names[] = {"usr", "bin", "sbin", "lib", "lib32",
 
 struct task {
     const char *workspace; /* NULL: no tree */
+    int first;             /* a copy of this program, to be executed as the first process; -1: none */
     char **argv;
     char **environ;
     unsigned uid, gid;
@@ -165,44 +174,110 @@ static void build_tree(const struct task *task)
     must(tc_raw1(__NR_chdir, "/workspace"), "chdir");
 }
 
+static void allow(int ruleset, const char *path, uint64_t rights)
+{
+    long fd = must(tc_raw4(__NR_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0), path);
+
+    must(tc_landlock_allow(ruleset, (int)fd, rights), path);
+    tc_raw1(__NR_close, fd);
+}
+
+/* Nothing more than each of the three must have. */
+static void confine(void)
+{
+    const struct tc_filter *filter = tc_filter_native();
+    unsigned abi = (unsigned)must(tc_landlock_abi(), "Landlock");
+    uint64_t all = tc_landlock_rights(abi), look = TC_LANDLOCK_READ_FILE | TC_LANDLOCK_READ_DIR;
+    int ruleset = (int)must(tc_landlock_new(abi, abi >= 6), "a Landlock ruleset");
+
+    must(tc_raw5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+    allow(ruleset, "/", TC_LANDLOCK_READ_DIR);
+    allow(ruleset, "/usr", look | TC_LANDLOCK_EXECUTE);
+    allow(ruleset, "/etc", look);
+    allow(ruleset, "/dev", look | TC_LANDLOCK_WRITE_FILE);
+    allow(ruleset, "/proc", look | TC_LANDLOCK_WRITE_FILE);
+    allow(ruleset, "/workspace", all);
+    must(tc_landlock_restrict(ruleset), "a Landlock domain");
+    must(tc_caps_drop_all(), "empty capability sets");
+    must(filter == NULL ? -1 : tc_seccomp_load(filter->program, filter->size), "the filter");
+}
+
 /* In the new namespaces, in memory shared with the parent, which waits until this executes the program. */
 static int run(void *argument)
 {
     const struct task *task = argument;
+    char *first[] = {(char *)"floor", (char *)"first", task->argv[0], NULL};
 
     if (task->workspace != NULL)
         build_tree(task);
+    if (task->first >= 0) {
+        confine();
+        must(tc_raw5(__NR_execveat, task->first, "", first, task->environ, AT_EMPTY_PATH), "the first process");
+    }
     must(tc_raw3(__NR_execve, task->argv[0], task->argv, task->environ), task->argv[0]);
     return 1;
 }
 
+/* Of no file: Landlock grants no execution outside of the tree. */
+static int copy_self(void)
+{
+    long from = must(tc_raw4(__NR_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0), "/proc/self/exe");
+    long to = must(tc_raw2(__NR_memfd_create, "first", MFD_CLOEXEC), "memfd");
+
+    while (must(tc_raw4(__NR_sendfile, to, from, 0, 1 << 20), "copying the first process") > 0)
+        ;
+    tc_raw1(__NR_close, from);
+    return (int)to;
+}
+
 static char stack[16384] __attribute__((aligned(16)));
 
-void floor_main(long *start) __attribute__((noreturn, used));
-void floor_main(long *start)
+/* The first process of the confined floor has to start and wait, no more. */
+static int start(void *argument)
 {
-    long count = *start;
-    char **argv = (char **)(start + 1);
-    struct task task = {.environ = argv + count + 1};
-    int status = 0;
-    pid_t pid;
+    const struct task *task = argument;
 
+    must(tc_raw3(__NR_execve, task->argv[0], task->argv, task->environ), task->argv[0]);
+    return 1;
+}
+
+static int run_and_wait(struct task *task, unsigned long flags, int (*function)(void *))
+{
+    pid_t pid = tc_clone_shared(flags | CLONE_VFORK | SIGCHLD, stack, sizeof stack, function, task, NULL);
+    int status = 0;
+
+    must(pid, "clone");
+    while (tc_raw4(__NR_wait4, pid, &status, 0, 0) < 0)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+void floor_main(long *words) __attribute__((noreturn, used));
+void floor_main(long *words)
+{
+    long count = *words;
+    char **argv = (char **)(words + 1);
+    struct task task = {.environ = argv + count + 1, .first = -1};
+
+    if (count == 3 && argv[1][0] == 'f') {
+        task.argv = argv + 2;
+        leave(run_and_wait(&task, 0, start));
+    }
     if (count == 3 && argv[1][0] == 'n') {
         task.argv = argv + 2;
-    } else if (count == 4 && argv[1][0] == 't') {
+    } else if (count == 4 && (argv[1][0] == 't' || argv[1][0] == 'c')) {
+        if (argv[1][0] == 'c')
+            task.first = copy_self();
         task.workspace = argv[2];
         task.argv = argv + 3;
     } else {
-        say("usage: floor namespaces PROGRAM\n       floor tree WORKSPACE PROGRAM\n");
+        say("usage: floor namespaces PROGRAM\n       floor tree WORKSPACE PROGRAM\n       floor confined WORKSPACE "
+            "PROGRAM\n");
         leave(2);
     }
     task.uid = (unsigned)tc_raw0(__NR_geteuid);
     task.gid = (unsigned)tc_raw0(__NR_getegid);
-    pid = tc_clone_shared(NAMESPACES | CLONE_VFORK | SIGCHLD, stack, sizeof stack, run, &task, NULL);
-    must(pid, "clone");
-    while (tc_raw4(__NR_wait4, pid, &status, 0, 0) < 0)
-        ;
-    leave(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    leave(run_and_wait(&task, NAMESPACES, run));
 }
 
 #if defined(__x86_64__)
