@@ -83,7 +83,7 @@ void tc_launch_unguard(const struct tc_launch_guard *guard);
 
 /* handover.c */
 
-#define TC_HANDOVER_FDS 4      /* in a packet: few, so that the child need not wait for many */
+#define TC_HANDOVER_FDS 8      /* in a packet: few, so that the child need not wait for many */
 #define TC_HANDOVER_IMAGE (-1) /* in place of a step: init */
 
 struct tc_handover_packet {
@@ -147,8 +147,11 @@ int tc_target_own(struct tc_child *child, int fd);
 /** The directory that holds a target, in the cell's own file systems; missing parents are made.
  *  ret_name points into target. Returns an O_PATH descriptor that belongs to child and is good until the next call. */
 int tc_target_parent(struct tc_child *child, const struct tc_step *step, const char **ret_name, struct tc_error *err);
-/** The mount point at a step's target: made unless the step is nested. Returns a new O_PATH descriptor. */
-int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err);
+/** The directory at a step's target, made if it is missing. Returns a new O_PATH descriptor. */
+int tc_target_directory(struct tc_child *child, const struct tc_step *step, struct tc_error *err);
+/** Attach a mount at a step's target, whose mount point is made unless the step is nested. */
+int tc_target_attach(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
+                     struct tc_error *err);
 
 /* entry.c */
 

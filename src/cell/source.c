@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -134,13 +135,35 @@ static int prepare(struct tc_launch *launch, const struct tc_step *step, struct 
     return copy(step, id_map, err);
 }
 
+/* The first step that attaches this very object in this very way: the step itself, but for what masks several names. */
+static size_t first_alike(const struct tc_plan *plan, size_t index)
+{
+    const struct tc_step *step = &plan->steps[index];
+    size_t i = 0;
+
+    for (; i < index; i++) {
+        const struct tc_step *other = &plan->steps[i];
+
+        if (other->kind == step->kind && other->device == step->device && other->inode == step->inode &&
+            ((other->flags ^ step->flags) & ~(unsigned)TC_STEP_NESTED) == 0 && strcmp(other->source, step->source) == 0)
+            break;
+    }
+    return i;
+}
+
+/* A directory could have got other mounts below it since, and an id map is not copied. */
+static bool is_copied_inside(const struct tc_plan *plan, size_t index)
+{
+    return (plan->steps[index].flags & TC_STEP_DEVICE) != 0 && first_alike(plan, index) != index;
+}
+
 int tc_source_prepare_all(struct tc_launch *launch, struct tc_handover *handover, struct tc_error *err)
 {
     for (size_t i = 0; i < launch->plan->step_count; i++) {
         const struct tc_step *step = &launch->plan->steps[i];
         int fd;
 
-        if (step->kind != TC_STEP_BIND && step->kind != TC_STEP_OVERLAY)
+        if ((step->kind != TC_STEP_BIND && step->kind != TC_STEP_OVERLAY) || is_copied_inside(launch->plan, i))
             continue;
         fd = prepare(launch, step, err);
         if (fd < 0)
@@ -152,11 +175,15 @@ int tc_source_prepare_all(struct tc_launch *launch, struct tc_handover *handover
     return 0;
 }
 
-int tc_source_open(struct tc_child *child, size_t step, struct tc_error *err)
+static int obtain(struct tc_child *child, size_t step, struct tc_error *err)
 {
     const struct tc_launch *launch = child->launch;
     int r = 0;
 
+    if (is_copied_inside(launch->plan, step)) {
+        r = tc_mount_copy(launch->received[first_alike(launch->plan, step)]);
+        return r < 0 ? tc_error_set(err, r, "copy the mount of '%s'", launch->plan->steps[step].source) : r;
+    }
     /* Without privilege nothing is id-mapped. */
     if (!launch->privileged)
         return copy(&launch->plan->steps[step], TC_NO_FD, err);
@@ -166,4 +193,13 @@ int tc_source_open(struct tc_child *child, size_t step, struct tc_error *err)
         r = -EPROTO;
     return r < 0 ? tc_error_set(err, r, "receive the mount of '%s'", launch->plan->steps[step].source)
                  : launch->received[step];
+}
+
+int tc_source_open(struct tc_child *child, size_t step, struct tc_error *err)
+{
+    int mount = obtain(child, step, err);
+
+    if (mount >= 0)
+        child->launch->received[step] = mount;
+    return mount;
 }

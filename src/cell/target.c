@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "cell/launch.h"
 #include "kernel/file.h"
+#include "kernel/mount.h"
 #include "kernel/openat2.h"
 
 /*
@@ -137,29 +138,58 @@ int tc_target_parent(struct tc_child *child, const struct tc_step *step, const c
     return child->parent;
 }
 
-static int make_point(int parent, const char *name, bool directory)
+static int make_point(struct tc_child *child, const struct tc_step *step, bool directory, const char **ret_name,
+                      struct tc_error *err)
 {
-    int r = directory ? tc_file_make_directory(parent, name, 0755)
-                      : (int)tc_raw4(__NR_mknodat, parent, name, S_IFREG | 0444, 0);
+    int parent = tc_target_parent(child, step, ret_name, err);
+    int r;
 
+    if (parent < 0)
+        return parent;
+    r = directory ? tc_file_make_directory(parent, *ret_name, 0755)
+                  : (int)tc_raw4(__NR_mknodat, parent, *ret_name, S_IFREG | 0444, 0);
     if (r < 0 && r != -EEXIST)
-        return r;
-    return tc_file_open(parent, name, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0);
+        return tc_error_set(err, r, "make the mount point '%s' in the cell", step->target);
+    return parent;
 }
 
-int tc_target_point(struct tc_child *child, const struct tc_step *step, bool directory, struct tc_error *err)
+int tc_target_directory(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
     const char *name = "";
-    int fd;
+    int fd = make_point(child, step, true, &name, err);
 
-    if (step->flags & TC_STEP_NESTED) {
-        tc_cleanup_fd(&child->parent);
-        fd = tc_openat2(child->root, step->target, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0, LOOKUP);
-        return fd < 0 ? tc_error_set(err, fd, "find the mount point '%s' in the cell", step->target) : fd;
-    }
-    fd = tc_target_parent(child, step, &name, err);
     if (fd < 0)
         return fd;
-    fd = make_point(fd, name, directory);
-    return fd < 0 ? tc_error_set(err, fd, "make the mount point '%s' in the cell", step->target) : fd;
+    fd = tc_file_open(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY, 0);
+    return fd < 0 ? tc_error_set(err, fd, "open the directory '%s' of the cell", step->target) : fd;
+}
+
+static int attach_nested(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
+                         struct tc_error *err)
+{
+    tc_auto_fd point = TC_NO_FD;
+    int r;
+
+    tc_cleanup_fd(&child->parent);
+    point = tc_openat2(child->root, step->target, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0, LOOKUP);
+    if (point < 0)
+        return tc_error_set(err, point, "find the mount point '%s' in the cell", step->target);
+    r = tc_mount_attach(mount, point);
+    return r < 0 ? tc_error_set(err, r, "mount '%s' in the cell", step->target) : 0;
+}
+
+int tc_target_attach(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
+                     struct tc_error *err)
+{
+    const char *name = "";
+    int parent, r;
+
+    if (step->flags & TC_STEP_NESTED)
+        return attach_nested(child, step, mount, directory, err);
+    parent = make_point(child, step, directory, &name, err);
+    if (parent < 0)
+        return parent;
+    /* A name that was made here, in a file system of this launch's own, which nobody else can change yet. */
+    r = tc_mount_attach_name(mount, parent, name);
+    return r < 0 ? tc_error_set(err, r, "mount '%s' in the cell", step->target) : 0;
 }

@@ -101,14 +101,10 @@ int tc_tree_begin(struct tc_child *child, struct tc_error *err)
 static int attach_kind(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
                        struct tc_error *err)
 {
-    tc_auto_fd point = tc_target_point(child, step, directory, err);
-    int r;
+    int r = tc_target_attach(child, step, mount, directory, err);
 
-    if (point < 0)
-        return point;
-    r = tc_mount_attach(mount, point);
     if (r < 0)
-        return tc_error_set(err, r, "mount '%s' in the cell", step->target);
+        return r;
     r = tc_rules_allow(child, mount, directory, step->access);
     return r < 0 ? tc_error_set(err, r, "add the Landlock rule of '%s'", step->target) : 0;
 }
@@ -161,7 +157,7 @@ static int add_overlay(struct tc_child *child, size_t index, struct tc_error *er
 {
     const struct tc_step *step = &child->plan->steps[index];
     int source = tc_source_open(child, index, err);
-    tc_auto_fd upper = source < 0 ? TC_NO_FD : tc_target_point(child, step, true, err);
+    tc_auto_fd upper = source < 0 ? TC_NO_FD : tc_target_directory(child, step, err);
     tc_auto_fd place = TC_NO_FD;
     tc_auto_fd mount = TC_NO_FD;
     int r;

@@ -43,6 +43,12 @@ int tc_mount_attach(int mount, int target)
     return (int)tc_raw5(__NR_move_mount, mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
+int tc_mount_attach_name(int mount, int directory, const char *name)
+{
+    /* Without MOVE_MOUNT_T_SYMLINKS a link is not followed. */
+    return (int)tc_raw5(__NR_move_mount, mount, "", directory, name, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
 int tc_mount_make_private(void)
 {
     return (int)tc_raw5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);

@@ -56,6 +56,15 @@ int tc_mount_new(const char *type, const struct tc_mount_option *options, size_t
  */
 int tc_mount_attach(int mount, int target);
 
+/**
+ * Attach a detached mount at a name; a symbolic link there is not followed.
+ * @param mount      descriptor, borrowed
+ * @param directory  descriptor of the directory that has it, borrowed
+ * @param name       of the mount point, without a slash
+ * @return 0 or -errno
+ */
+int tc_mount_attach_name(int mount, int directory, const char *name);
+
 /** Stop propagation in both directions for every mount of the caller's namespace. A raw call: it may run in a process
  *  that shares memory beside its parent. Returns 0 or -errno. */
 int tc_mount_make_private(void);
