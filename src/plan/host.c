@@ -219,9 +219,9 @@ const char *tc_host_canonical_prefix(struct tc_arena *arena, const char *path)
         if (prefix == NULL)
             return NULL;
         found = find_plain(prefix);
-        if (found == 0)
+        if (found == 0 || found == -ENOENT || found == -ENOTDIR)
             return whole;
-        head = found == -ENOENT || found == -ENOTDIR ? NULL : realpath(prefix, NULL);
+        head = realpath(prefix, NULL);
         if (head != NULL)
             return tc_path_clean(arena, head, whole + length + (whole[length] == '/'));
         if (length == 0)
