@@ -213,12 +213,12 @@ START_TEST(test_explain_text)
     check_text(rules, &(struct tc_question){.operation = TC_OP_WRITE, .path = "/workspace/.git/config"},
                "ask write /workspace/.git/config\n"
                "  why      rule **/.git/config* (workspace): the host's git would execute what it names\n"
-               "  rule     ask **/.git/config* (workspace: /rules/40, priority 100)\n"
-               "  before   allow ** (workspace: /rules/53, priority 0)\n");
+               "  rule     ask **/.git/config* (workspace: /rules/41, priority 100)\n"
+               "  before   allow ** (workspace: /rules/54, priority 0)\n");
     check_text(rules, &(struct tc_question){.operation = TC_OP_WRITE, .path = "/data/a"},
                "deny write /data/a\n"
                "  why      the mount is read-only, whatever the rules say\n"
-               "  but rule allow ** (workspace: /rules/53, priority 0)\n");
+               "  but rule allow ** (workspace: /rules/54, priority 0)\n");
     check_text(rules, &(struct tc_question){.operation = TC_OP_WRITE, .path = "/usr/a\n"},
                "deny write /usr/a\\n\n"
                "  why      no rule matches: the root file system is readable and executable, not writable\n");
@@ -231,13 +231,13 @@ START_TEST(test_explain_text)
                &(struct tc_question){.operation = TC_OP_EXECUTE, .path = "/usr/bin/env", .call = true, .argv = argv},
                "deny execute /usr/bin/env\n"
                "  why      command rm -*r* / (workspace): dangerous command\n"
-               "  rule     allow ** (workspace: /rules/53, priority 0)\n"
+               "  rule     allow ** (workspace: /rules/54, priority 0)\n"
                "  note     command rules are advisory: they look at arguments, what a program does is not theirs\n");
     tighten_policy(rules, POLICY(RULE("src/**", "\"write\"", "deny")));
     check_text(rules, &(struct tc_question){.operation = TC_OP_WRITE, .path = "/workspace/src/a"},
                "deny write /workspace/src/a\n"
                "  why      rule src/** (.toolcell.json)\n"
-               "  but rule allow ** (workspace: /rules/53, priority 0)\n"
+               "  but rule allow ** (workspace: /rules/54, priority 0)\n"
                "  project  deny src/** (.toolcell.json: /rules/0, priority 0)\n");
 }
 END_TEST
