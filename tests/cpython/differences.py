@@ -28,3 +28,6 @@ DIFFERENCES = [
     ("test.test_subprocess.POSIXProcessTestCase.test_group", "passed", "failed", IDS),
     ("test.test_subprocess.POSIXProcessTestCase.test_user", "passed", "failed", IDS),
 ]
+
+# Only where names are judged: none, since no test makes a file whose name the default policy denies.
+MEDIATED = []

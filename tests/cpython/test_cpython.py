@@ -2,7 +2,7 @@
 """CPython's own tests of what touches the kernel come to the same in a cell as outside, but for what differences.py names.
 
 Each module runs once outside, as the ordinary user with the environment and the limits of a cell, and once in a cell,
-of root and of that user. Every single test is compared: passed, failed or skipped. What differs and is not expected to
+of root and of that user; and once more where the rules by name of the default policy make a broker open every file. Every single test is compared: passed, failed or skipped. What differs and is not expected to
 is run again, test by test and on both sides, since some of these tests measure time; a difference is what shows twice.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import differences
-from harness import PYTHON, SLACK, SOURCE
+from harness import PYTHON, SLACK, SOURCE, STATIC
 
 RECORD = Path(__file__).with_name("record.py")
 # Files that the tests name themselves are made in the workspace, those of module tempfile in /tmp.
@@ -25,6 +25,9 @@ SECONDS = 900 * SLACK
 QUICK = ["test_fcntl", "test_os", "test_resource", "test_tempfile"]
 SLOW = ["test_asyncio", "test_logging", "test_multiprocessing_fork", "test_pathlib", "test_shutil", "test_signal",
         "test_socket", "test_subprocess", "test_threading"]
+# In a workspace whose names are judged: besides those what makes, moves and lists many files.
+QUICK_MEDIATED = ["test_glob", "test_os", "test_tempfile"]
+SLOW_MEDIATED = [*SLOW, "test_fcntl", "test_mailbox", "test_resource", "test_venv", "test_zipfile"]
 
 SURROUNDINGS = """
     import json, os, resource
@@ -73,17 +76,17 @@ def host(base, identities):
     return Host(identities["user"], base / "host")
 
 
-def inside(cell, *arguments):
+def inside(cell, policy, *arguments):
     cell.write("record.py", RECORD.read_text())
-    done = cell.plain("python3", *COMMAND, *arguments, timeout=SECONDS)
+    done = cell.plain("python3", *COMMAND, *arguments, policy=policy, timeout=SECONDS)
     return outcomes(cell.workspace, done.stdout + done.stderr)
 
 
-def both(cell, host, *arguments):
+def both(cell, host, policy, *arguments):
     """The outcomes in the cell and outside, of runs at the same time: most of these tests wait."""
     process = host.start(cell, *arguments)
     try:
-        return inside(cell, *arguments), host.finish(process)
+        return inside(cell, policy, *arguments), host.finish(process)
     finally:
         end(process)
 
@@ -97,12 +100,18 @@ def end(process):
     process.wait()
 
 
-def module_in_both(cell, host, name):
+def module_in_both(cell, host, policy, name):
     """The same for a whole module, which runs outside only once."""
     if name in host.known:
-        return inside(cell, name), host.known[name]
-    here, host.known[name] = both(cell, host, name)
+        return inside(cell, policy, name), host.known[name]
+    here, host.known[name] = both(cell, host, policy, name)
     return here, host.known[name]
+
+
+def mediated(cell):
+    """The rules that hold without a policy, and one more by name."""
+    return cell.policy([{"pattern": "**/*.secret", "operations": ["read", "write"], "effect": "deny", "priority": 100}],
+                       extends="workspace")
 
 
 def outcomes(directory, said):
@@ -122,15 +131,18 @@ def compare(here, there):
     return {name: (a[0], b[0], b[1] or a[1]) for name, (a, b) in pairs.items() if a[0] != b[0]}
 
 
-@pytest.mark.parametrize("module", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in SLOW)])
-def test_the_same_as_outside(cell, host, module):
-    expected = {row[0]: row[1:3] for row in differences.DIFFERENCES if row[0].startswith(f"test.{module}.")}
-    seen = compare(*module_in_both(cell, host, module))
+def modules(quick, slow):
+    return pytest.mark.parametrize("module", [*quick, *(pytest.param(name, marks=pytest.mark.long) for name in slow)])
+
+
+def check_module(cell, host, policy, module, known):
+    expected = {row[0]: row[1:3] for row in known if row[0].startswith(f"test.{module}.")}
+    seen = compare(*module_in_both(cell, host, policy, module))
 
     again = [name for name in seen if seen[name][:2] != expected.get(name)]
     if again:
         matches = [word for name in again for word in ("--match", name)]
-        shown = compare(*both(cell, host, module, *matches))
+        shown = compare(*both(cell, host, policy, module, *matches))
         seen = {name: what for name, what in seen.items() if name not in again or name in shown}
 
     new = {name: what for name, what in seen.items() if what[:2] != expected.get(name)}
@@ -139,8 +151,22 @@ def test_the_same_as_outside(cell, host, module):
     assert not gone, f"in differences.py and the same: {gone}"
 
 
+@modules(QUICK, SLOW)
+def test_the_same_as_outside(cell, host, module):
+    check_module(cell, host, STATIC, module, differences.DIFFERENCES)
+
+
+@modules(QUICK_MEDIATED, SLOW_MEDIATED)
+def test_the_same_where_names_are_judged(cell, host, module):
+    policy = mediated(cell)
+    cell.write("token.secret", "the token")
+    assert cell.run("cat", "token.secret", policy=policy).of("denied"), "nothing is judged here"
+    (cell.workspace / "token.secret").unlink()
+    check_module(cell, host, policy, module, differences.DIFFERENCES + differences.MEDIATED)
+
+
 def test_each_difference_is_of_a_module_that_runs_and_documented():
     page = " ".join((SOURCE / "man" / "toolcell.7.scd").read_text().split("# WHAT PROGRAMS NOTICE")[1].split())
-    for name, outside, cell, why in differences.DIFFERENCES:
-        assert name.split(".")[1] in QUICK + SLOW and outside != cell
+    for name, outside, cell, why in differences.DIFFERENCES + differences.MEDIATED:
+        assert name.split(".")[1] in QUICK + SLOW + SLOW_MEDIATED and outside != cell
         assert f". {why} " in page
