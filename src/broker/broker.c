@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "broker/channel.h"
+#include "broker/mounts.h"
 #include "broker/start.h"
 #include "kernel/pidfd.h"
 #include "kernel/reap.h"
@@ -22,14 +23,19 @@
 
 static int fork_broker(const struct tc_broker_setup *setup, int channel, struct tc_broker *broker)
 {
+    tc_auto_free struct tc_broker_mount *mounts = NULL;
+    size_t mount_count = 0;
     pid_t owner = getpid();
+    int r = tc_mounts_learn(setup->plan, setup->root, &mounts, &mount_count);
 
+    if (r < 0)
+        return r;
     /* The C library's: threads need its idea of the new process. */
     broker->pid = fork();
     if (broker->pid < 0)
         return -errno;
     if (broker->pid == 0)
-        _exit(tc_broker_main(setup, channel, broker->counts, owner));
+        _exit(tc_broker_main(setup, mounts, mount_count, channel, broker->counts, owner));
     /* Not reaped yet, so the number is still its own. */
     broker->pidfd = (int)syscall(SYS_pidfd_open, broker->pid, 0);
     return broker->pidfd < 0 ? -errno : 0;

@@ -23,6 +23,7 @@
 #include "broker/loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -263,6 +264,8 @@ static int prepare(struct loop *loop)
     struct sigaction action = {.sa_handler = interrupted}; /* no SA_RESTART */
     int r = 0;
 
+    /* One heap: a second costs the first worker that allocates more than all it will ever allocate. */
+    mallopt(M_ARENA_MAX, 1);
     loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     loop->workers = calloc(WORKERS_MOST, sizeof *loop->workers);
     tc_stopped_interruptible(false); /* workers inherit that */

@@ -32,51 +32,76 @@ static bool mediated_at(const struct tc_plan *plan, const char *path)
     return false;
 }
 
-/* Learn the mount at a target; kind: of the step that attached it. */
-static int learn_one(struct tc_broker_state *state, const char *target, enum tc_step_kind kind,
-                     struct tc_broker_mount *mount)
+/* Whether links may be on the way, which only what lies in another mount of the plan can have: the private tree is
+ * read-only by now, and the plan's own links are no parents of targets. */
+static bool lies_in_mount(const struct tc_plan *plan, size_t step)
 {
-    const struct tc_view_mount *seen = tc_view_find(state->view, target, strlen(target));
-    struct statx what;
-    tc_auto_fd fd = tc_open_how(state->root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
+    for (size_t i = 0; i < step; i++)
+        if (tc_step_attaches(plan->steps[i].kind) && tc_path_relative(plan->steps[step].target, plan->steps[i].target))
+            return true;
+    return false;
+}
 
+/* One call where that is safe, of some thirty in all. */
+static int look_at(int root, const char *target, bool nested, struct statx *ret)
+{
+    tc_auto_fd fd = TC_NO_FD;
+
+    if (!nested) {
+        const char *relative = target[1] == '\0' ? "." : target + 1;
+
+        return statx(root, relative, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, ret) < 0 ? -errno : 0;
+    }
+    fd = tc_open_how(root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
     if (fd < 0)
         return fd;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &what) < 0)
-        return -errno;
+    return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, ret) < 0 ? -errno : 0;
+}
+
+/* Learn the mount at a target; kind: of the step that attached it. */
+static int learn_one(const struct tc_plan *plan, int root, const char *target, enum tc_step_kind kind, bool nested,
+                     struct tc_broker_mount *mount)
+{
+    const struct tc_view_mount *seen = tc_view_find(&plan->view, target, strlen(target));
+    struct statx what;
+    int r = look_at(root, target, nested, &what);
+
+    if (r < 0)
+        return r;
     if ((what.stx_mask & STATX_MNT_ID) == 0)
         return -EOPNOTSUPP; /* Linux 5.8 */
     *mount = (struct tc_broker_mount){.id = what.stx_mnt_id,
                                       .target = target,
                                       .target_length = strlen(target),
-                                      .mediated = mediated_at(state->plan, target),
+                                      .mediated = mediated_at(plan, target),
                                       .data = seen != NULL && seen->area == TC_AREA_DATA,
                                       .scratch = kind == TC_STEP_SCRATCH || kind == TC_STEP_TMPFS,
                                       .procfs = kind == TC_STEP_PROC,
-                                      .access = tc_mounts_access(state->plan, target)};
+                                      .access = tc_mounts_access(plan, target)};
     return -pthread_mutex_init(&mount->lock, NULL);
 }
 
-int tc_mounts_learn(struct tc_broker_state *state)
+int tc_mounts_learn(const struct tc_plan *plan, int root, struct tc_broker_mount **ret, size_t *ret_count)
 {
-    const struct tc_plan *plan = state->plan;
+    struct tc_broker_mount *mounts = calloc(plan->step_count + 1, sizeof *mounts);
+    size_t count = 1;
     int r;
 
-    state->mounts = calloc(plan->step_count + 1, sizeof *state->mounts);
-    if (state->mounts == NULL)
+    if (mounts == NULL)
         return -ENOMEM;
-    r = learn_one(state, "/", TC_STEP_DIRECTORY, &state->mounts[0]);
-    if (r < 0)
-        return r;
-    state->mounts[0].root = true;
-    state->mount_count = 1;
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (!tc_step_attaches(plan->steps[i].kind))
-            continue;
-        r = learn_one(state, plan->steps[i].target, plan->steps[i].kind, &state->mounts[state->mount_count]);
-        if (r < 0)
-            return r;
-        state->mount_count++;
+    r = learn_one(plan, root, "/", TC_STEP_DIRECTORY, false, &mounts[0]);
+    mounts[0].root = true;
+    for (size_t i = 0; r == 0 && i < plan->step_count; i++) {
+        const struct tc_step *step = &plan->steps[i];
+
+        if (tc_step_attaches(step->kind))
+            r = learn_one(plan, root, step->target, step->kind, lies_in_mount(plan, i), &mounts[count++]);
     }
+    if (r < 0) {
+        free(mounts);
+        return r;
+    }
+    *ret = mounts;
+    *ret_count = count;
     return 0;
 }

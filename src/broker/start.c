@@ -23,7 +23,7 @@
  *   drop      Should: give up capabilities and the chance to get any.
  *   guard     Should: see to it that it dies with its owner, and leaves no image of its memory behind.
  *             After `drop`: a change of ids clears both (prctl(2)).
- *   learn     Should: find out which mounts the plan made, by their ids.
+ *   learn     Should: find out what this kernel can tell of threads.
  */
 
 #include "broker/start.h"
@@ -45,7 +45,6 @@
 
 #include "base/cleanup.h"
 #include "broker/loop.h"
-#include "broker/mounts.h"
 #include "broker/open_how.h"
 #include "broker/report.h"
 #include "kernel/caps.h"
@@ -88,17 +87,15 @@ static int detach(struct beginning *begin)
 {
     const struct tc_broker_setup *setup = begin->setup;
     int keep[] = {begin->state->channel, setup->root, setup->twin, setup->diag, setup->init_pidfd};
-    struct sigaction standard = {.sa_handler = SIG_DFL};
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
     sigset_t none;
 
     setsid(); /* fails for who leads a group already; then there is nothing to leave */
     prctl(PR_SET_NAME, "toolcell-broker", 0, 0, 0);
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &standard, NULL); /* two cannot be set, some are not to be; they are as they should be */
-    standard.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &standard, NULL);
-    sigaction(SIGXFSZ, &standard, NULL); /* of the owner's own limit on files; the caller's is applied by hand */
-    sigaction(SIGIO, &standard, NULL);   /* F_SETFL of a caller's O_ASYNC */
+    /* The owner has no handlers; what its caller had it ignore may stay ignored. */
+    sigaction(SIGPIPE, &ignored, NULL);
+    sigaction(SIGXFSZ, &ignored, NULL); /* of the owner's own limit on files; the caller's is applied by hand */
+    sigaction(SIGIO, &ignored, NULL);   /* F_SETFL of a caller's O_ASYNC */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     return close_others(keep, TC_COUNT(keep));
@@ -188,7 +185,7 @@ static int learn(struct beginning *begin)
     begin->state->thread_pidfds = probe >= 0;
     if (probe >= 0)
         close(probe);
-    return tc_mounts_learn(begin->state);
+    return 0;
 }
 
 struct phase {
@@ -197,9 +194,9 @@ struct phase {
 };
 
 static const struct phase phases[] = {
-    {"leave the owner", detach},  {"find the host's /proc", look}, {"enter the cell's namespaces", enter},
-    {"change root", change_root}, {"drop capabilities", drop},     {"guard against the owner's death", guard},
-    {"learn the mounts", learn},
+    {"leave the owner", detach},          {"find the host's /proc", look}, {"enter the cell's namespaces", enter},
+    {"change root", change_root},         {"drop capabilities", drop},     {"guard against the owner's death", guard},
+    {"learn what the kernel can", learn},
 };
 
 static int begin_all(struct beginning *begin, struct tc_error *err)
@@ -216,7 +213,8 @@ static int begin_all(struct beginning *begin, struct tc_error *err)
     return 0;
 }
 
-int tc_broker_main(const struct tc_broker_setup *setup, int channel, struct tc_broker_counts *counts, pid_t owner)
+int tc_broker_main(const struct tc_broker_setup *setup, struct tc_broker_mount *mounts, size_t mount_count, int channel,
+                   struct tc_broker_counts *counts, pid_t owner)
 {
     struct tc_broker_state state = {.plan = setup->plan,
                                     .rules = setup->plan->rules,
@@ -228,6 +226,8 @@ int tc_broker_main(const struct tc_broker_setup *setup, int channel, struct tc_b
                                     .root = setup->root,
                                     .twin = setup->twin,
                                     .diag = setup->diag,
+                                    .mounts = mounts,
+                                    .mount_count = mount_count,
                                     .diag_lock = PTHREAD_MUTEX_INITIALIZER,
                                     .counts = counts,
                                     .lock = PTHREAD_MUTEX_INITIALIZER,
