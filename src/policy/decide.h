@@ -21,7 +21,9 @@ struct tc_view_mount {
 struct tc_view {
     const struct tc_view_mount *mounts; /* any order; the longest target that contains a path is its mount */
     size_t count;
-    bool rootfs_writable; /* an absolute rule may allow writes in the rootfs (not with --rootfs host) */
+    bool rootfs_writable;     /* an absolute rule may allow writes in the rootfs (not with --rootfs host) */
+    const char *const *fixed; /* directories that the kernel knows by more than their names: none is moved, nor what it
+                                 lies in. Absolute, clean, NULL-terminated; or NULL */
 };
 
 /** The mount that contains a path: the longest target, or NULL (the rootfs). */

@@ -48,7 +48,8 @@ static bool cut_fits(const struct tc_subject *below, const struct tc_rule *rule,
     if (rule->absolute)
         return tc_glob_match(rule->pattern, cut, below->slashed, length);
     for (size_t i = 0; i < below->start_count; i++) {
-        size_t start = below->starts[i];
+        /* The root of a mount is the empty path, and what lies below it has no slash in front. */
+        size_t start = below->starts[i] == below->length ? length : below->starts[i];
         if (tc_glob_match(rule->pattern, cut, below->slashed + start, length - start))
             return true;
     }
@@ -84,12 +85,15 @@ static struct reach reach_of(const struct tc_rule *rule, const struct tc_subject
         bool at_from = from_spoken && cut_fits(from, rule, cut), at_to = to_spoken && cut_fits(to, rule, cut);
         reach.from |= at_from;
         reach.to |= at_to;
-        reach.lost |= at_from && !at_to;
-        reach.won |= at_to && !at_from;
+        /* A star that follows may match nothing and then go on: the next cut fits as well and tells as much. */
+        bool told = cut < rule->pattern_length && rule->pattern[cut] == '*';
+        reach.lost |= at_from && !at_to && !told;
+        reach.won |= at_to && !at_from && !told;
         if (cut == rule->pattern_length) {
             bool deep = cut - last == 2 && memcmp(rule->pattern + last, "**", 2) == 0;
             reach.from_all = deep && at_from;
             reach.to_all = deep && at_to;
+            reach.won |= to->anywhere && reach.to; /* further down there may be more cuts */
             return reach;
         }
         last = cut;
@@ -243,13 +247,17 @@ static struct tc_decision judge_names(const struct tc_ruleset *rules, const stru
     return decision;
 }
 
-/* A mount at or below a name would move along, or be uncovered. */
+/* A mount at or below a name would move along, or be uncovered; so would what the kernel grants to a directory. */
 static bool holds_mount(const struct tc_view *view, const char *path)
 {
     if (strcmp(path, "/") == 0)
         return true;
     for (size_t i = 0; i < view->count; i++) {
         if (tc_path_below(view->mounts[i].target, path))
+            return true;
+    }
+    for (const char *const *fixed = view->fixed; fixed != NULL && *fixed != NULL; fixed++) {
+        if (tc_path_below(*fixed, path))
             return true;
     }
     return false;
@@ -302,6 +310,7 @@ struct tc_decision tc_decide_symlink(const struct tc_ruleset *rules, const struc
         if (mount->area != TC_AREA_DATA || (target != NULL && leads != target))
             continue;
         tc_subject_make(view, TC_OP_LIST, leads, strlen(leads), true, false, &there);
+        there.anywhere = target == NULL;
         if (!all_hold(rules, TC_OP_WRITE, &link, &there, &rule))
             return refuse(decision, TC_BECAUSE_STRICTER, TC_OP_WRITE, rule);
     }

@@ -2,105 +2,27 @@
 
 /*
  * What must hold for any rules and paths, on thousands of random ones from a
- * fixed seed: a project's policy never widens, a directory that may be moved
- * holds nothing that becomes freer, reading an imported ruleset without its
+ * fixed seed: a project's policy never widens, reading an imported ruleset without its
  * lists is never freer than deciding, and an image decides like its ruleset.
  */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/glob.h"
+#include "base/path.h"
 #include "fixture.h"
 #include "policy/decide.h"
 #include "policy/encode.h"
 #include "policy/filter.h"
 #include "policy/match.h"
-
-static const struct tc_view_mount mounts[] = {
-    {"/w", TC_AREA_DATA, false},      {"/w/m", TC_AREA_DATA, false},    {"/ro", TC_AREA_DATA, true},
-    {"/tmp", TC_AREA_SCRATCH, false}, {"/w/t", TC_AREA_SCRATCH, false},
-};
-static const struct tc_view view = {.mounts = mounts, .count = TC_COUNT(mounts), .rootfs_writable = true};
-
-static uint64_t state;
-
-/* xorshift64* (Marsaglia, Vigna). */
-static unsigned pick(unsigned below)
-{
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (unsigned)((state * UINT64_C(2685821657736338717)) >> 33) % below;
-}
-
-static const char *one_of(const char *const *list, size_t count)
-{
-    return list[pick((unsigned)count)];
-}
-
-static void add_pattern(struct tc_buf *out)
-{
-    static const char *const starts[] = {"", "", "", "**/", "**/", "/w/", "/", "/tmp/", "/w/m/", "/**/"};
-    static const char *const parts[] = {"a",  "b",    "ab",  "*",   "**",   "?",   "[ab]", "a*",
-                                        "*b", "**/a", "m/a", "a/b", "[!a]", "t/*", "*/*",  "a**b"};
-
-    tc_buf_string(out, one_of(starts, TC_COUNT(starts)));
-    for (unsigned i = pick(3); i > 0; i--) {
-        tc_buf_string(out, one_of(parts, TC_COUNT(parts)));
-        tc_buf_char(out, '/');
-    }
-    tc_buf_string(out, one_of(parts, TC_COUNT(parts)));
-}
-
-static void add_rules(struct tc_buf *out)
-{
-    static const char *const operations[] = {
-        "\"read\"", "\"list\"", "\"write\"", "\"edit\"", "\"execute\"", "\"read\", \"write\"", "\"all\""};
-    static const char *const effects[] = {"allow", "ask", "deny"};
-
-    tc_buf_string(out, "{\"version\": 1, \"rules\": [");
-    for (unsigned i = 0, count = pick(7); i < count; i++) {
-        tc_buf_string(out, i == 0 ? "{\"pattern\": \"" : ", {\"pattern\": \"");
-        add_pattern(out);
-        tc_buf_printf(out, "\", \"operations\": [%s], \"effect\": \"%s\", \"priority\": %u}",
-                      one_of(operations, TC_COUNT(operations)), one_of(effects, TC_COUNT(effects)), pick(3));
-    }
-    tc_buf_string(out, "]}");
-}
-
-static struct tc_ruleset *random_rules(void)
-{
-    tc_auto_buf text = {0};
-
-    add_rules(&text);
-    return parse_policy(text.data);
-}
-
-static void random_name(struct tc_buf *out)
-{
-    static const char *const names[] = {"a", "b", "ab", "ba", "m", "t", "c", "abb"};
-
-    for (unsigned i = 1 + pick(3); i > 0; i--) {
-        tc_buf_char(out, '/');
-        tc_buf_string(out, one_of(names, TC_COUNT(names)));
-    }
-}
-
-static void random_path(struct tc_buf *out)
-{
-    static const char *const roots[] = {"/w", "/w", "/w", "/w/m", "/tmp", "/ro", "/w/t", ""};
-
-    tc_buf_consume(out, out->length);
-    tc_buf_string(out, one_of(roots, TC_COUNT(roots)));
-    if (pick(8) != 0 || out->length == 0)
-        random_name(out);
-}
+#include "random.h"
 
 START_TEST(test_tighten)
 {
     tc_auto_buf path = {0};
 
-    state = 1;
+    random_begin(1);
     for (int round = 0; round < 3000; round++) {
         tc_auto_ruleset operator= random_rules();
         tc_auto_ruleset both = NULL;
@@ -111,16 +33,17 @@ START_TEST(test_tighten)
         /* The same operator's rules twice, once with a project's. */
         tc_ruleset_encode(operator, & image);
         ck_assert_int_eq(tc_ruleset_decode(image.data, image.length, false, &both, NULL), 0);
-        add_rules(&text);
+        random_policy(&text);
         tighten_policy(both, text.data);
         project = parse_policy(text.data);
         for (int i = 0; i < 12; i++) {
             random_path(&path);
             for (enum tc_operation operation = 0; operation < TC_OP_CONNECT; operation++) {
-                bool directory = pick(2);
-                struct tc_decision alone = tc_decide(operator, & view, operation, path.data, path.length, directory);
-                struct tc_decision tight = tc_decide(both, &view, operation, path.data, path.length, directory);
-                struct tc_decision own = tc_decide(project, &view, operation, path.data, path.length, directory);
+                bool directory = random_pick(2);
+                struct tc_decision alone =
+                    tc_decide(operator, & random_view, operation, path.data, path.length, directory);
+                struct tc_decision tight = tc_decide(both, &random_view, operation, path.data, path.length, directory);
+                struct tc_decision own = tc_decide(project, &random_view, operation, path.data, path.length, directory);
                 enum tc_effect expected =
                     own.rule != NULL && own.rule->effect > alone.effect ? own.rule->effect : alone.effect;
                 ck_assert_int_ge(tight.effect, alone.effect);
@@ -128,64 +51,10 @@ START_TEST(test_tighten)
                 ck_assert(tight.by_project == (tight.effect > alone.effect));
             }
             const char *const argv[] = {path.data, NULL};
-            ck_assert_int_ge(tc_decide_call(both, &view, path.data, path.data, argv).effect,
-                             tc_decide_call(operator, & view, path.data, path.data, argv).effect);
+            ck_assert_int_ge(tc_decide_call(both, &random_view, path.data, path.data, argv).effect,
+                             tc_decide_call(operator, & random_view, path.data, path.data, argv).effect);
         }
     }
-}
-END_TEST
-
-/* No name below may be decided more freely after the move, and what was written below not be denied there. */
-static void check_move(const struct tc_ruleset *rules, const char *from, const char *to)
-{
-    for (int i = 0; i < 12; i++) {
-        tc_auto_buf old = {0};
-        tc_auto_buf new = {0};
-        tc_auto_buf below = {0};
-
-        random_name(&below);
-        tc_buf_printf(&old, "%s%s", from, below.data);
-        tc_buf_printf(&new, "%s%s", to, below.data);
-        for (enum tc_operation operation = 0; operation < TC_OP_CONNECT; operation++) {
-            bool directory = pick(2);
-            ck_assert_msg(tc_decide(rules, &view, operation, new.data, new.length, directory).effect >=
-                              tc_decide(rules, &view, operation, old.data, old.length, directory).effect,
-                          "%s -> %s: %s%s is freer (round with %zu rules)", from, to, to, below.data,
-                          rules->rule_count);
-            ck_assert_msg(operation != TC_OP_WRITE ||
-                              tc_decide(rules, &view, operation, new.data, new.length, directory).effect ==
-                                  tc_decide(rules, &view, operation, old.data, old.length, directory).effect,
-                          "%s -> %s: %s%s is stricter (round with %zu rules)", from, to, to, below.data,
-                          rules->rule_count);
-        }
-    }
-}
-
-START_TEST(test_rename)
-{
-    tc_auto_buf from = {0};
-    tc_auto_buf to = {0};
-    unsigned moved = 0;
-
-    state = 2;
-    for (int round = 0; round < 6000; round++) {
-        tc_auto_ruleset rules = random_rules();
-        if (pick(3) == 0) {
-            tc_auto_buf text = {0};
-            add_rules(&text);
-            tighten_policy(rules, text.data);
-        }
-        for (int i = 0; i < 6; i++) {
-            random_path(&from);
-            random_path(&to);
-            struct tc_decision decision = tc_decide_rename(rules, &view, from.data, to.data, true);
-            if (decision.effect == TC_DENY)
-                continue;
-            moved++;
-            check_move(rules, from.data, to.data);
-        }
-    }
-    ck_assert_uint_gt(moved, 1000);
 }
 END_TEST
 
@@ -198,11 +67,11 @@ static struct tc_ruleset *random_import(void)
 
     tc_buf_string(&text, "{\"default\": \"ask\"");
     for (size_t i = 0; i < 3; i++) {
-        tc_buf_printf(&text, ", \"%s\": {\"default\": \"%s\", \"rules\": [", lists[i], one_of(effects, 3));
-        for (unsigned k = 0, count = pick(5); k < count; k++) {
+        tc_buf_printf(&text, ", \"%s\": {\"default\": \"%s\", \"rules\": [", lists[i], random_one(effects, 3));
+        for (unsigned k = 0, count = random_pick(5); k < count; k++) {
             tc_buf_string(&text, k == 0 ? "{\"pattern\": \"" : ", {\"pattern\": \"");
-            add_pattern(&text);
-            tc_buf_printf(&text, "\", \"action\": \"%s\"}", one_of(effects, 3));
+            random_pattern(&text);
+            tc_buf_printf(&text, "\", \"action\": \"%s\"}", random_one(effects, 3));
         }
         tc_buf_string(&text, "]}");
     }
@@ -228,17 +97,18 @@ START_TEST(test_import)
 {
     tc_auto_buf path = {0};
 
-    state = 3;
+    random_begin(3);
     for (int round = 0; round < 3000; round++) {
         tc_auto_ruleset rules = random_import();
         for (int i = 0; i < 10; i++) {
             struct tc_subject subject;
             enum tc_effect naive, strictest = TC_ALLOW;
-            bool directory = pick(2);
+            bool directory = random_pick(2);
 
             random_path(&path);
-            enum tc_effect effect = tc_decide(rules, &view, TC_OP_LIST, path.data, path.length, directory).effect;
-            tc_subject_make(&view, TC_OP_LIST, path.data, path.length, directory, false, &subject);
+            enum tc_effect effect =
+                tc_decide(rules, &random_view, TC_OP_LIST, path.data, path.length, directory).effect;
+            tc_subject_make(&random_view, TC_OP_LIST, path.data, path.length, directory, false, &subject);
             for (unsigned bit = 1; bit < TC_LIST_ALL; bit <<= 1) {
                 enum tc_effect answer = list_answer(rules, bit, &subject);
                 strictest = answer > strictest ? answer : strictest;
@@ -257,9 +127,9 @@ START_TEST(test_image)
 {
     tc_auto_buf path = {0};
 
-    state = 4;
+    random_begin(4);
     for (int round = 0; round < 2000; round++) {
-        tc_auto_ruleset rules = pick(2) ? random_rules() : random_import();
+        tc_auto_ruleset rules = random_pick(2) ? random_rules() : random_import();
         tc_auto_ruleset decoded = NULL;
         tc_auto_buf image = {0};
 
@@ -268,8 +138,8 @@ START_TEST(test_image)
         for (int i = 0; i < 10; i++) {
             random_path(&path);
             for (enum tc_operation operation = 0; operation < TC_OP_CONNECT; operation++)
-                ck_assert_int_eq(tc_decide(rules, &view, operation, path.data, path.length, true).effect,
-                                 tc_decide(decoded, &view, operation, path.data, path.length, true).effect);
+                ck_assert_int_eq(tc_decide(rules, &random_view, operation, path.data, path.length, true).effect,
+                                 tc_decide(decoded, &random_view, operation, path.data, path.length, true).effect);
         }
     }
 }
@@ -283,7 +153,7 @@ START_TEST(test_filter)
     static const char *const texts[] = {"a", "b", "/", "ab", "é", "\xff", "\xc3", "*", "[", "\\", "]"};
     unsigned matched = 0;
 
-    state = 6;
+    random_begin(6);
     for (int round = 0; round < 60000; round++) {
         tc_auto_arena arena = tc_arena_new();
         tc_auto_buf pattern = {0};
@@ -291,10 +161,10 @@ START_TEST(test_filter)
         const struct tc_filter *filters;
         struct tc_marks marks;
 
-        for (unsigned i = pick(6); i > 0; i--)
-            tc_buf_string(&pattern, one_of(pieces, TC_COUNT(pieces)));
-        for (unsigned i = 1 + pick(5); i > 0; i--)
-            tc_buf_string(&text, one_of(texts, TC_COUNT(texts)));
+        for (unsigned i = random_pick(6); i > 0; i--)
+            tc_buf_string(&pattern, random_one(pieces, TC_COUNT(pieces)));
+        for (unsigned i = 1 + random_pick(5); i > 0; i--)
+            tc_buf_string(&text, random_one(texts, TC_COUNT(texts)));
         struct tc_rule rule = {.pattern = pattern.data == NULL ? "" : pattern.data, .pattern_length = pattern.length};
         struct tc_ruleset rules = {.rules = &rule, .rule_count = 1};
         ck_assert_int_eq(tc_filters_make(&rules, arena, &filters), 0);
@@ -317,15 +187,15 @@ START_TEST(test_names)
     tc_auto_buf resolved = {0};
     tc_auto_buf given = {0};
 
-    state = 5;
+    random_begin(5);
     for (int round = 0; round < 2000; round++) {
         tc_auto_ruleset rules = random_rules();
         for (int i = 0; i < 10; i++) {
             random_path(&resolved);
             random_path(&given);
-            enum tc_effect a = tc_decide(rules, &view, TC_OP_READ, resolved.data, resolved.length, false).effect;
-            enum tc_effect b = tc_decide(rules, &view, TC_OP_READ, given.data, given.length, false).effect;
-            ck_assert_int_eq(tc_decide_names(rules, &view, TC_OP_READ, resolved.data, given.data, false).effect,
+            enum tc_effect a = tc_decide(rules, &random_view, TC_OP_READ, resolved.data, resolved.length, false).effect;
+            enum tc_effect b = tc_decide(rules, &random_view, TC_OP_READ, given.data, given.length, false).effect;
+            ck_assert_int_eq(tc_decide_names(rules, &random_view, TC_OP_READ, resolved.data, given.data, false).effect,
                              a > b ? a : b);
         }
     }
@@ -341,13 +211,13 @@ START_TEST(test_long_paths)
 
     memset(path, 'a', sizeof(path));
     path[0] = '/';
-    ck_assert_int_eq(tc_decide(rules, &view, TC_OP_LIST, path, TC_PATH_LIMIT, true).effect, TC_ALLOW);
-    struct tc_decision decision = tc_decide(rules, &view, TC_OP_LIST, path, TC_PATH_LIMIT + 1, true);
+    ck_assert_int_eq(tc_decide(rules, &random_view, TC_OP_LIST, path, TC_PATH_LIMIT, true).effect, TC_ALLOW);
+    struct tc_decision decision = tc_decide(rules, &random_view, TC_OP_LIST, path, TC_PATH_LIMIT + 1, true);
     ck_assert_int_eq(decision.effect, TC_DENY);
     ck_assert_int_eq(decision.because, TC_BECAUSE_LENGTH);
-    ck_assert_int_eq(tc_decide(rules, &view, TC_OP_READ, "", 0, false).effect, TC_DENY);
-    ck_assert_int_eq(tc_decide(rules, &view, TC_OP_READ, "w/a", 3, false).effect, TC_DENY);
-    ck_assert_int_eq(tc_decide(rules, &view, TC_OP_CONNECT, "/w/a", 4, false).effect, TC_DENY);
+    ck_assert_int_eq(tc_decide(rules, &random_view, TC_OP_READ, "", 0, false).effect, TC_DENY);
+    ck_assert_int_eq(tc_decide(rules, &random_view, TC_OP_READ, "w/a", 3, false).effect, TC_DENY);
+    ck_assert_int_eq(tc_decide(rules, &random_view, TC_OP_CONNECT, "/w/a", 4, false).effect, TC_DENY);
 }
 END_TEST
 
@@ -375,6 +245,6 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("properties", test_tighten, test_rename, test_import, test_image, test_filter,
-                               test_names, test_long_paths, test_deep_mounts, NULL));
+    return unit_run(unit_suite("properties", test_tighten, test_import, test_image, test_filter, test_names,
+                               test_long_paths, test_deep_mounts, NULL));
 }

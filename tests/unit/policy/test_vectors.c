@@ -28,6 +28,8 @@ FILE_TEST(bytes)
 FILE_TEST(calls)
 FILE_TEST(connect)
 FILE_TEST(rename)
+FILE_TEST(fixed)
+FILE_TEST(symlink)
 FILE_TEST(import)
 FILE_TEST(project)
 FILE_TEST(reference)
@@ -35,6 +37,6 @@ FILE_TEST(reference)
 int main(void)
 {
     return unit_run(unit_suite("vectors", test_presets, test_seed_ruleset, test_order, test_operations, test_areas,
-                               test_bytes, test_calls, test_connect, test_rename, test_import, test_project,
-                               test_reference, NULL));
+                               test_bytes, test_calls, test_connect, test_rename, test_fixed, test_symlink, test_import,
+                               test_project, test_reference, NULL));
 }

@@ -85,6 +85,17 @@ static void add_mount(struct vector *vector, const char *target, enum tc_area ar
         (struct tc_view_mount){.target = target, .area = area, .read_only = read_only};
 }
 
+/* NULL-terminated. */
+static const char *const *list_of(const struct vector *vector, const struct tc_json *list)
+{
+    const char **items = tc_arena_array(vector->arena, tc_json_size(list) + 1, sizeof(*items));
+    size_t count = 0;
+
+    for (struct tc_json item = {0}; tc_json_next(list, &item);)
+        items[count++] = text_of(vector, &item);
+    return items;
+}
+
 static void make_view(struct vector *vector)
 {
     static const char *const areas[] = {"data", "rootfs", "scratch", "system"};
@@ -101,6 +112,8 @@ static void make_view(struct vector *vector)
         for (struct tc_json item = {0}; tc_json_next(&list, &item);)
             add_mount(vector, text_of(vector, &item), TC_AREA_DATA, false);
     }
+    if (tc_json_member(&vector->root, "fixed", &list))
+        vector->view.fixed = list_of(vector, &list);
     if (!tc_json_member(&vector->root, "mounts", &list))
         return;
     for (struct tc_json item = {0}; tc_json_next(&list, &item);) {
@@ -117,17 +130,12 @@ static void make_view(struct vector *vector)
 static const char *const *argv_of(const struct vector *vector, const char *path)
 {
     struct tc_json list;
-    size_t count = 0;
     const char **argv;
 
-    if (!tc_json_member(&vector->root, "argv", &list)) {
-        argv = tc_arena_array(vector->arena, 2, sizeof(*argv));
-        argv[0] = path;
-        return argv;
-    }
-    argv = tc_arena_array(vector->arena, tc_json_size(&list) + 1, sizeof(*argv));
-    for (struct tc_json item = {0}; tc_json_next(&list, &item);)
-        argv[count++] = text_of(vector, &item);
+    if (tc_json_member(&vector->root, "argv", &list))
+        return list_of(vector, &list);
+    argv = tc_arena_array(vector->arena, 2, sizeof(*argv));
+    argv[0] = path;
     return argv;
 }
 
@@ -146,6 +154,8 @@ static struct tc_decision judge(const struct vector *vector)
     }
     if (strcmp(operation, "rename") == 0)
         return tc_decide_rename(vector->rules, &vector->view, path, text_at(vector, "to"), directory);
+    if (strcmp(operation, "symlink") == 0)
+        return tc_decide_symlink(vector->rules, &vector->view, path, text_at(vector, "to"));
     if (judged != NULL && strcmp(judged, "call") == 0)
         return tc_decide_call(vector->rules, &vector->view, given == NULL ? path : given, path, argv_of(vector, path));
     ck_assert_msg(tc_operation_parse(operation) >= 0, "%s:%zu: operation", vector->file, vector->line);
