@@ -164,6 +164,19 @@ int tc_target_directory(struct tc_child *child, const struct tc_step *step, stru
     return fd < 0 ? tc_error_set(err, fd, "open the directory '%s' of the cell", step->target) : fd;
 }
 
+/* The source was compared with what the facts saw; what stands at the target must be that very directory, too. */
+static int check_itself(const struct tc_step *step, int point, struct tc_error *err)
+{
+    struct stat what = {0};
+    int r = tc_file_status(point, &what);
+
+    if (r < 0)
+        return tc_error_set(err, r, "stat '%s' in the cell", step->target);
+    if (what.st_dev != step->device || what.st_ino != step->inode)
+        return tc_error_plain(err, -ESTALE, "'%s' changed during start", step->target);
+    return 0;
+}
+
 static int attach_nested(struct tc_child *child, const struct tc_step *step, int mount, bool directory,
                          struct tc_error *err)
 {
@@ -174,6 +187,9 @@ static int attach_nested(struct tc_child *child, const struct tc_step *step, int
     point = tc_openat2(child->root, step->target, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), 0, LOOKUP);
     if (point < 0)
         return tc_error_set(err, point, "find the mount point '%s' in the cell", step->target);
+    r = step->flags & TC_STEP_ITSELF ? check_itself(step, point, err) : 0;
+    if (r < 0)
+        return r;
     r = tc_mount_attach(mount, point);
     return r < 0 ? tc_error_set(err, r, "mount '%s' in the cell", step->target) : 0;
 }

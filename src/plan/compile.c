@@ -113,6 +113,22 @@ static unsigned root_access(const struct tc_compiler *compiler)
     return TC_ACCESS_LIST;
 }
 
+/* What is granted to a directory goes where that goes. */
+static int fix_programs(struct tc_compiler *compiler)
+{
+    const struct tc_step *steps = compiler->steps.items;
+    const char **fixed = tc_arena_array(compiler->arena, compiler->steps.count + 1, sizeof(*fixed));
+    size_t count = 0;
+
+    if (fixed == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < compiler->steps.count; i++)
+        if (steps[i].flags & TC_STEP_ITSELF)
+            fixed[count++] = steps[i].target;
+    compiler->plan->view.fixed = count > 0 ? fixed : NULL;
+    return 0;
+}
+
 static int settle_needs(struct tc_compiler *compiler, struct tc_error *err)
 {
     const struct tc_mediation_need *needs = compiler->needs.items, *first = NULL;
@@ -155,6 +171,8 @@ static int run_parts(struct tc_compiler *compiler, struct tc_error *err)
         (result = settle_needs(compiler, err)) < 0 ||
         (result = tc_plan_view(compiler->request, compiler->facts, compiler->arena, &compiler->plan->view, err)) < 0)
         return result;
+    if (fix_programs(compiler) < 0)
+        return tc_error_set(err, -ENOMEM, "compile the plan");
     compiler->plan->root_access = root_access(compiler);
     return tc_compile_enforcement(compiler, err);
 }

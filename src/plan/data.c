@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "plan/programs.h"
 
 /* The operations a floor can grant, and what grants them. */
 static const struct {
@@ -87,23 +88,45 @@ static int judge_all(const struct tc_analysis *analysis, const struct tc_region 
     return 0;
 }
 
-int tc_data_roots(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
-                  const struct tc_place *place, const char *const **ret, struct tc_error *err)
+/* What could make up the mount by itself, when everything around it is denied. */
+static int find_roots(const struct tc_analysis *analysis, const struct tc_region *region, const char *const **ret)
 {
     static const char *const none[] = {NULL};
-    struct tc_region region;
     struct tc_verdict around;
+    int result = tc_analysis_roots(analysis, region, TC_DATA_ROOTS, ret);
+
+    if (result == 0)
+        result = tc_analysis_judge(analysis, region, TC_OP_READ, *ret, &around);
+    if (result == 0 && around.effects != TC_EFFECT_BIT(TC_DENY)) /* a union of subtrees is impossible */
+        *ret = none;
+    return result;
+}
+
+static struct tc_fact_subtree *list_trees(const struct tc_place *place, const char *const *paths, bool programs,
+                                          struct tc_fact_subtree *list)
+{
+    for (; *paths != NULL; paths++)
+        *list++ = (struct tc_fact_subtree){
+            .mount = place->index, .relative = tc_path_relative(*paths, place->target), .programs = programs};
+    return list;
+}
+
+int tc_data_roots(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_layout *layout,
+                  const struct tc_place *place, struct tc_fact_subtree *list, struct tc_fact_subtree **ret_end,
+                  struct tc_error *err)
+{
+    const char *const *roots, *const *programs;
+    struct tc_region region;
     int result;
 
-    *ret = none;
+    *ret_end = list;
     if (!is_data(place) || place->source->kind != TC_FILE_DIRECTORY)
         return 0;
     if ((result = tc_data_region(arena, layout, place, &region)) < 0 ||
-        (result = tc_analysis_roots(analysis, &region, TC_DATA_ROOTS, ret)) < 0 ||
-        (result = tc_analysis_judge(analysis, &region, TC_OP_READ, *ret, &around)) < 0)
+        (result = find_roots(analysis, &region, &roots)) < 0 ||
+        (result = tc_programs_find(arena, analysis, layout, place, &region, &programs)) < 0)
         return tc_error_set(err, result, "%s: compare with the rules", place->target);
-    if (around.effects != TC_EFFECT_BIT(TC_DENY)) /* a union of subtrees is impossible: nothing to look at */
-        *ret = none;
+    *ret_end = list_trees(place, programs, true, list_trees(place, roots, false, list));
     return 0;
 }
 
@@ -143,7 +166,7 @@ static int collect_roots(struct tc_arena *arena, const struct tc_place *place, c
     if (roots == NULL || holes == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < facts->subtree_count; i++) {
-        if (facts->subtrees[i].mount != place->index)
+        if (facts->subtrees[i].mount != place->index || facts->subtrees[i].programs)
             continue;
         holes[count] = tc_path_clean(arena, place->target, facts->subtrees[i].relative);
         if (holes[count] == NULL)
@@ -227,28 +250,43 @@ static int collect_needs(struct tc_arena *arena, const struct tc_analysis *analy
  * The floor below a broker. Every open is performed by it and the mount is
  * read-only, so that nothing is granted for reading, listing and writing. Only
  * execve goes on to the kernel, which then wants both rights; it gets them
- * where execute is allowed but for single names.
+ * where execute is allowed but for single names, or else in single directories.
  */
-static void lay_floor(const struct judgement *judgement, struct tc_data_verdict *ret)
+static int lay_floor(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
+                     const struct tc_place *place, const struct tc_facts *facts, const struct judgement *judgement,
+                     struct tc_data_verdict *ret)
 {
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        const struct tc_verdict *verdict = &judgement->verdict[i];
+    const struct tc_verdict *execute = NULL;
+    int result;
 
+    for (size_t i = 0; i < OPERATIONS; i++) {
         if (granted[i].operation == TC_OP_WRITE)
-            ret->writable = (verdict->effects & ~TC_EFFECT_BIT(TC_DENY)) != 0;
-        if (granted[i].operation != TC_OP_EXECUTE || verdict->final != TC_ALLOW || verdict->effects == 0)
-            continue;
-        ret->access = TC_ACCESS_READ | TC_ACCESS_EXECUTE;
-        ret->named = verdict->effects != TC_EFFECT_BIT(TC_ALLOW);
+            ret->writable = (judgement->verdict[i].effects & ~TC_EFFECT_BIT(TC_DENY)) != 0;
+        if (granted[i].operation == TC_OP_EXECUTE)
+            execute = &judgement->verdict[i];
     }
+    if (execute->effects == 0)
+        return 0;
+    if (execute->final == TC_ALLOW) {
+        ret->access = TC_ACCESS_READ | TC_ACCESS_EXECUTE;
+        ret->named = ret->looked = execute->effects != TC_EFFECT_BIT(TC_ALLOW);
+        return 0;
+    }
+    result = tc_programs_judge(arena, analysis, region, place, facts, execute->final, ret);
+    /* Nobody is asked about what the kernel refuses after all. */
+    ret->looked = ret->program_count > 0 && !(execute->effects & TC_EFFECT_BIT(TC_ASK));
+    return result;
 }
 
 static int leave_to_broker(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
-                           const struct judgement *judgement, bool mediated, struct tc_data_verdict *ret)
+                           const struct tc_place *place, const struct tc_facts *facts,
+                           const struct judgement *judgement, struct tc_data_verdict *ret)
 {
+    bool mediated = tc_data_lacking(facts, place->source) == NULL;
+
     *ret = (struct tc_data_verdict){.way = TC_WAY_MEDIATED, .whole = true, .mediated = mediated};
-    if (mediated)
-        lay_floor(judgement, ret);
+    if (mediated && lay_floor(arena, analysis, region, place, facts, judgement, ret) < 0)
+        return -ENOMEM;
     for (size_t i = 0; i < OPERATIONS && !mediated; i++)
         if (judgement->verdict[i].final == TC_ALLOW && judgement->verdict[i].effects != 0)
             ret->access |= granted[i].access;
@@ -310,8 +348,7 @@ int tc_data_judge(struct tc_arena *arena, const struct tc_analysis *analysis, co
         if (sockets == NULL && skeleton && is_data(place))
             result = judge_union(arena, analysis, &region, place, facts, ret, &fits);
         if (result == 0 && !fits)
-            result =
-                leave_to_broker(arena, analysis, &region, &whole, tc_data_lacking(facts, place->source) == NULL, ret);
+            result = leave_to_broker(arena, analysis, &region, place, facts, &whole, ret);
         if (result == 0 && !fits && ret->need_count == 0 && sockets != NULL)
             result = need_one(arena, sockets, ret);
     }

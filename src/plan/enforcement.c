@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/compiler.h"
+#include "plan/programs.h"
 
 /*
  * For every rule: what enforces it in this cell, and how strong that is. A rule
@@ -49,11 +50,28 @@ static bool concerns_mediated(const struct tc_compiler *compiler, const struct t
     return false;
 }
 
+/* How execute of what a rule speaks about comes out in mediated mounts. */
+enum execution { BY_KERNEL, LOOKED_AT, NEVER };
+
+static enum execution find_execution(const struct tc_compiler *compiler, const struct tc_rule *rule)
+{
+    if (find_need(compiler, "rootfs", rule) != NULL || find_need(compiler, "scratch", rule) != NULL)
+        return LOOKED_AT;
+    for (size_t i = 0; i < compiler->layout.count; i++) {
+        const struct tc_data_verdict *verdict = &compiler->verdicts[i];
+
+        for (size_t k = 0; k < verdict->need_count && verdict->named; k++)
+            if (verdict->needs[k] == rule)
+                return LOOKED_AT;
+    }
+    return tc_programs_lost(compiler->verdicts, compiler->layout.count, rule) ? NEVER : BY_KERNEL;
+}
+
 static void by_broker(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
 {
     const struct tc_mediation_need *need = find_need(compiler, NULL, rule);
     const char *nobody = unserved(compiler, need == NULL ? NULL : need->lack);
-    bool executes = (rule->operations & TC_OP_BIT(TC_OP_EXECUTE)) != 0;
+    bool alone = (rule->operations & FILES) == TC_OP_BIT(TC_OP_EXECUTE);
 
     if (nobody != NULL) {
         item->mechanism = nobody;
@@ -63,14 +81,30 @@ static void by_broker(const struct tc_compiler *compiler, const struct tc_rule *
     }
     item->strength = TC_STRENGTH_MEDIATED;
     item->mechanism = "performed or refused by the broker";
-    if (executes && need == NULL)
-        item->mechanism = "performed or refused by the broker; execute by landlock, for execve";
-    if (!executes || need == NULL)
+    if (!(rule->operations & TC_OP_BIT(TC_OP_EXECUTE)))
         return;
-    item->mechanism = "performed or refused by the broker; execute by name is looked at only";
-    if ((rule->operations & FILES) == TC_OP_BIT(TC_OP_EXECUTE)) {
-        item->mechanism = "a name looked at before it is executed; the kernel knows whole mounts only";
-        item->strength = TC_STRENGTH_ADVISORY;
+    switch (find_execution(compiler, rule)) {
+    case BY_KERNEL:
+        item->mechanism = "performed or refused by the broker; execute by landlock, for execve";
+        if (alone) {
+            item->mechanism = "mounts and landlock; for execve, an allowed program can still load code";
+            item->strength = TC_STRENGTH_KERNEL;
+        }
+        break;
+    case LOOKED_AT:
+        item->mechanism = "performed or refused by the broker; execute by name is looked at only";
+        if (alone) {
+            item->mechanism = "a name looked at before it is executed; the kernel knows whole directories only";
+            item->strength = TC_STRENGTH_ADVISORY;
+        }
+        break;
+    case NEVER:
+        item->mechanism = "performed or refused by the broker; never executed: see degraded";
+        if (alone) {
+            item->mechanism = "never executed: the kernel knows whole directories only, see degraded";
+            item->strength = TC_STRENGTH_NONE;
+        }
+        break;
     }
 }
 

@@ -165,26 +165,23 @@ static int gather_subtrees(struct tc_facts *facts, const struct tc_mounts *mount
                            const struct tc_layout *layout, struct tc_error *err)
 {
     struct tc_analysis *analysis = tc_analysis_new(facts->arena, rules);
-    struct tc_fact_subtree *list = tc_arena_array(facts->arena, layout->count * TC_DATA_ROOTS + 1, sizeof(*list));
+    struct tc_fact_subtree *list = tc_arena_array(facts->arena, layout->count * TC_DATA_LOOKS + 1, sizeof(*list));
     size_t count = 0;
 
     if (analysis == NULL || list == NULL)
         return tc_error_set(err, -ENOMEM, "look at the subtrees");
     for (size_t i = 0; i < layout->count; i++) {
         const struct tc_place *place = &layout->places[i];
-        const char *const *roots;
-        int result = tc_data_roots(facts->arena, analysis, layout, place, &roots, err);
+        struct tc_fact_subtree *end;
+        int result = tc_data_roots(facts->arena, analysis, layout, place, &list[count], &end, err);
 
-        for (; result == 0 && *roots != NULL; roots++) {
-            const char *relative = tc_path_relative(*roots, place->target);
+        for (; result == 0 && &list[count] < end; count++) {
+            struct tc_fact_path *path = &list[count].path;
 
-            list[count].mount = place->index;
-            list[count].relative = relative;
             result =
-                tc_host_look_below(facts->arena, mounts, place->source->canonical, relative, &list[count].path, err);
-            if (result == 0 && list[count].path.kind != TC_FILE_NONE)
-                result = tc_host_submounts(facts->arena, mounts, &list[count].path, err);
-            count++;
+                tc_host_look_below(facts->arena, mounts, place->source->canonical, list[count].relative, path, err);
+            if (result == 0 && path->kind != TC_FILE_NONE)
+                result = tc_host_submounts(facts->arena, mounts, path, err);
         }
         if (result < 0)
             return result;

@@ -51,6 +51,7 @@ struct tc_fact_entry {
 struct tc_fact_subtree {
     size_t mount;             /* 0: the workspace, 1..: mounts in request order */
     const char *relative;     /* as in the rule */
+    bool programs;            /* may be granted for execute; else for all that the rules say there */
     struct tc_fact_path path; /* kind NONE when it is missing or a link is on the way */
 };
 

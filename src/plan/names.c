@@ -22,8 +22,9 @@ _Static_assert(TC_COUNT(stdins) == TC_STDIN_DATA + 1, "a name for every kind of 
 static const char *const areas[] = {"data", "rootfs", "scratch", "system"};
 _Static_assert(TC_COUNT(areas) == TC_AREA_SYSTEM + 1, "a name for every area");
 
-const char *const tc_step_flag_names[] = {"read-only", "noexec", "device", "idmap", "nested", "mediated", NULL};
-_Static_assert(TC_STEP_MEDIATED == 1 << (TC_COUNT(tc_step_flag_names) - 2), "a name for every flag");
+const char *const tc_step_flag_names[] = {"read-only", "noexec",   "device", "idmap",
+                                          "nested",    "mediated", "itself", NULL};
+_Static_assert(TC_STEP_ITSELF == 1 << (TC_COUNT(tc_step_flag_names) - 2), "a name for every flag");
 
 const char *const tc_access_names[] = {"read", "list", "write", "execute", "modify", "ioctl", NULL};
 _Static_assert(TC_ACCESS_IOCTL == 1 << (TC_COUNT(tc_access_names) - 2), "a name for every right");

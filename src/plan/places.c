@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "plan/compiler.h"
+#include "plan/programs.h"
 
 /*
  * The workspace, declared mounts and tmpfs, parents before what lies in them.
@@ -159,6 +160,24 @@ static int attach(struct tc_compiler *compiler, const struct tc_place *place, co
     return map_ids(compiler, place, step, err);
 }
 
+/* Directories of a mediated mount that programs may be executed from: mounted over themselves. */
+static int attach_programs(struct tc_compiler *compiler, const struct tc_place *place,
+                           const struct tc_data_verdict *verdict, struct tc_error *err)
+{
+    struct tc_step *steps;
+    int result = 0;
+
+    for (size_t i = 0; i < verdict->program_count && result == 0; i++) {
+        const struct tc_data_root *program = &verdict->programs[i];
+
+        result = attach(compiler, place, program->target, program->source, program->access, true, err);
+        steps = compiler->steps.items;
+        if (result == 0)
+            steps[compiler->steps.count - 1].flags |= TC_STEP_ITSELF;
+    }
+    return result;
+}
+
 static int attach_skeleton(struct tc_compiler *compiler, const struct tc_place *place,
                            const struct tc_data_verdict *verdict, struct tc_error *err)
 {
@@ -248,20 +267,44 @@ static int judge_place(struct tc_compiler *compiler, const struct tc_place *plac
         result = tc_data_judge(compiler->arena, compiler->analysis, &compiler->layout, place, compiler->facts,
                                may_stand_as_skeleton(compiler, place), verdict, err);
     if (verdict->mediated)
-        compiler->notify |= TC_NOTIFY_FILES | (verdict->named ? TC_NOTIFY_EXECUTE : 0);
+        compiler->notify |= TC_NOTIFY_FILES | (verdict->looked ? TC_NOTIFY_EXECUTE : 0);
     return result < 0 ? result : note_mount(compiler, place, verdict, err);
+}
+
+/* Rules that allow execute, and by which nothing can be executed anywhere; each once. */
+static int note_lost(struct tc_compiler *compiler, struct tc_error *err)
+{
+    const struct tc_data_verdict *verdicts = compiler->verdicts;
+    int result = 0;
+
+    for (size_t i = 0; i < compiler->layout.count; i++)
+        for (size_t k = verdicts[i].held_count; k < verdicts[i].allowing_count && result == 0; k++) {
+            const struct tc_rule *rule = verdicts[i].allowing[k];
+
+            if (tc_programs_lost(verdicts, compiler->layout.count, rule) && !tc_programs_lost(verdicts, i, rule))
+                result = tc_compiler_degrade(
+                    compiler, "execute",
+                    tc_arena_printf(compiler->arena,
+                                    "nothing is executed by the rule '%s': only what lies below a directory that a "
+                                    "rule names in full, and that is there at the start, can be",
+                                    rule->pattern),
+                    err);
+        }
+    return result;
 }
 
 static int attach_place(struct tc_compiler *compiler, const struct tc_place *place, struct tc_error *err)
 {
     const struct tc_data_verdict *verdict = verdict_of(compiler, place);
     bool nested = lies_in_host_tree(compiler, place->target);
+    int result;
 
     if (place->source == NULL)
         return attach_tmpfs(compiler, place, nested, err);
     if (!verdict->whole)
         return attach_skeleton(compiler, place, verdict, err);
-    return attach(compiler, place, place->target, place->source, verdict->access, nested, err);
+    result = attach(compiler, place, place->target, place->source, verdict->access, nested, err);
+    return result < 0 ? result : attach_programs(compiler, place, verdict, err);
 }
 
 int tc_compile_data(struct tc_compiler *compiler, struct tc_error *err)
@@ -273,6 +316,8 @@ int tc_compile_data(struct tc_compiler *compiler, struct tc_error *err)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     for (size_t i = 0; i < compiler->layout.count && result == 0; i++)
         result = judge_place(compiler, &compiler->layout.places[i], err);
+    if (result == 0)
+        result = note_lost(compiler, err);
     for (size_t i = 0; i < compiler->layout.count && result == 0; i++)
         result = attach_place(compiler, &compiler->layout.places[i], err);
     return result;

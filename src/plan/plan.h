@@ -52,7 +52,8 @@ enum {
     TC_STEP_NESTED = 1 << 4, /* target lies in an earlier mount: found there, never created */
     /* Part of a mediated mount: attached as its other flags say, so that it is writable in the twin, and turned
      * read-only with all its submounts when the twin has been taken. What lies in a mediated mount is mediated, too. */
-    TC_STEP_MEDIATED = 1 << 5
+    TC_STEP_MEDIATED = 1 << 5,
+    TC_STEP_ITSELF = 1 << 6 /* NESTED: source is what stands at target already, mounted over itself with other flags */
 };
 
 /* Groups of calls that stop until the broker has answered. */

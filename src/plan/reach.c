@@ -184,12 +184,15 @@ static const char *path_in_cell(struct tc_compiler *compiler, const struct tc_st
     return tc_path_clean(compiler->arena, step->target, tc_arena_printf(compiler->arena, "./%s/%s", root, rest));
 }
 
+/* The place that a step was made for: the innermost one it stands in. */
 static const struct tc_place *place_of(const struct tc_compiler *compiler, const struct tc_step *step)
 {
-    for (size_t i = 0; i < compiler->layout.count; i++)
-        if (strcmp(compiler->layout.places[i].target, step->target) == 0)
-            return &compiler->layout.places[i];
-    return NULL;
+    const struct tc_place *found = NULL;
+
+    for (size_t i = 0; i < compiler->layout.count; i++) /* outer ones come first */
+        if (tc_path_below(step->target, compiler->layout.places[i].target))
+            found = &compiler->layout.places[i];
+    return found;
 }
 
 /* In a mediated mount names decide: does every rule about it, and about all that may lie below it, deny writing? A

@@ -226,20 +226,19 @@ static void look_at_subtrees(struct golden *golden)
 
     if (tc_layout_make(world->arena, &world->request, &world->facts, &layout, NULL) < 0)
         return; /* the compiler will say so */
-    list = tc_arena_array(world->arena, layout.count * TC_DATA_ROOTS + 1, sizeof(*list));
+    list = tc_arena_array(world->arena, layout.count * TC_DATA_LOOKS + 1, sizeof(*list));
     for (size_t i = 0; i < layout.count; i++) {
-        const char *const *roots;
+        const struct tc_place *place = &layout.places[i];
+        struct tc_fact_subtree *end;
 
-        if (tc_data_roots(world->arena, analysis, &layout, &layout.places[i], &roots, NULL) < 0)
+        if (tc_data_roots(world->arena, analysis, &layout, place, &list[count], &end, NULL) < 0)
             errx(2, "out of memory");
-        for (; *roots != NULL; roots++) {
-            const char *relative = tc_path_relative(*roots, layout.places[i].target);
-            const char *host = tc_path_clean(world->arena, layout.places[i].source->canonical, relative);
+        for (; &list[count] < end; count++) {
+            const char *relative = list[count].relative;
+            const char *host = tc_path_clean(world->arena, place->source->canonical, relative);
             int kind = given ? get_word(golden, &kinds_given, relative, kinds, TC_COUNT(kinds)) : 0;
 
-            list[count].mount = layout.places[i].index;
-            list[count].relative = relative;
-            list[count++].path = world_path(world, host, kind_values[kind]);
+            list[count].path = world_path(world, host, kind_values[kind]);
         }
     }
     world->facts.subtrees = list;
