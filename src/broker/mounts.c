@@ -52,7 +52,7 @@ static int look_at(int root, const char *target, bool nested, struct statx *ret)
 
         return statx(root, relative, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, ret) < 0 ? -errno : 0;
     }
-    fd = tc_open_how(root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
+    fd = tc_open_how(root, target, O_PATH | O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
     if (fd < 0)
         return fd;
     return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, ret) < 0 ? -errno : 0;
