@@ -53,14 +53,19 @@ int tc_compiler_need(struct tc_compiler *compiler, const char *subject, const ch
     if (item == NULL || why == NULL)
         return tc_error_set(err, -ENOMEM, "compile the plan");
     *item = (struct tc_mediation_need){.subject = subject, .why = why, .rule = rule, .lack = lack};
-    if (rule != NULL)
-        compiler->needed[tc_analysis_index(compiler->analysis, rule)] = subject;
+    if (rule != NULL) {
+        struct tc_needed *needed = &compiler->needed[tc_analysis_index(compiler->analysis, rule)];
+        needed->subject = subject;
+        needed->outside_data |= strcmp(subject, "rootfs") == 0 || strcmp(subject, "scratch") == 0;
+        if (lack != NULL)
+            needed->lack = lack;
+    }
     return 0;
 }
 
 bool tc_compiler_needs(const struct tc_compiler *compiler, const char *subject, const struct tc_rule *rule)
 {
-    const char *needed = compiler->needed[tc_analysis_index(compiler->analysis, rule)];
+    const char *needed = compiler->needed[tc_analysis_index(compiler->analysis, rule)].subject;
 
     return needed != NULL && (subject == NULL || strcmp(needed, subject) == 0);
 }

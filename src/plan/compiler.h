@@ -22,6 +22,13 @@ struct tc_list {
     size_t count, capacity;
 };
 
+/* What of the needs concerns one rule, of which there may be thousands. */
+struct tc_needed {
+    const char *subject; /* the last that it needs a broker for, or NULL: it needs none */
+    const char *lack;    /* why nobody serves one of its needs, or NULL */
+    bool outside_data;   /* one of them is for the root file system or scratch */
+};
+
 struct tc_compiler {
     struct tc_arena *arena; /* the plan's */
     const struct tc_ruleset *rules;
@@ -32,8 +39,8 @@ struct tc_compiler {
 
     struct tc_layout layout;
     struct tc_analysis *analysis;
-    const char **needed; /* per rule (tc_analysis_index()): the last subject it needs a broker for, or NULL */
-    bool root_listed;    /* nothing speaks against listing the cell's own directories */
+    struct tc_needed *needed;         /* per rule (tc_analysis_index()) */
+    bool root_listed;                 /* nothing speaks against listing the cell's own directories */
     struct tc_data_verdict *verdicts; /* per place of the layout; sources only */
     unsigned notify;                  /* TC_NOTIFY_* so far */
 

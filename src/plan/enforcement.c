@@ -21,15 +21,13 @@ static const char *unserved(const struct tc_compiler *compiler, const char *lack
                                                                             : "a broker (there is none: refused)";
 }
 
-/* The need that a rule has of a broker: one that nobody serves, if there is one. */
-static const struct tc_mediation_need *find_need(const struct tc_compiler *compiler, const char *subject,
-                                                 const struct tc_rule *rule)
+/* The need that connect has of a broker: one that nobody serves, if there is one. */
+static const struct tc_mediation_need *find_connect(const struct tc_compiler *compiler)
 {
     const struct tc_mediation_need *needs = compiler->needs.items, *found = NULL;
 
     for (size_t i = 0; i < compiler->needs.count; i++)
-        if ((subject == NULL || strcmp(needs[i].subject, subject) == 0) && (rule == NULL || needs[i].rule == rule) &&
-            (found == NULL || found->lack == NULL))
+        if (strcmp(needs[i].subject, "connect") == 0 && (found == NULL || found->lack == NULL))
             found = &needs[i];
     return found;
 }
@@ -55,7 +53,7 @@ enum execution { BY_KERNEL, LOOKED_AT, NEVER };
 
 static enum execution find_execution(const struct tc_compiler *compiler, const struct tc_rule *rule)
 {
-    if (find_need(compiler, "rootfs", rule) != NULL || find_need(compiler, "scratch", rule) != NULL)
+    if (compiler->needed[tc_analysis_index(compiler->analysis, rule)].outside_data)
         return LOOKED_AT;
     for (size_t i = 0; i < compiler->layout.count; i++) {
         const struct tc_data_verdict *verdict = &compiler->verdicts[i];
@@ -69,8 +67,8 @@ static enum execution find_execution(const struct tc_compiler *compiler, const s
 
 static void by_broker(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
 {
-    const struct tc_mediation_need *need = find_need(compiler, NULL, rule);
-    const char *nobody = unserved(compiler, need == NULL ? NULL : need->lack);
+    const struct tc_needed *needed = &compiler->needed[tc_analysis_index(compiler->analysis, rule)];
+    const char *nobody = unserved(compiler, needed->lack);
     bool alone = (rule->operations & FILES) == TC_OP_BIT(TC_OP_EXECUTE);
 
     if (nobody != NULL) {
@@ -115,9 +113,9 @@ static bool speaks_of_sockets(const struct tc_rule *rule)
            strncmp(rule->pattern, "unix:", 5) == 0;
 }
 
-static void judge_connect(const struct tc_compiler *compiler, const struct tc_rule *rule, struct tc_enforcement *item)
+static void judge_connect(const struct tc_compiler *compiler, const struct tc_mediation_need *need,
+                          const struct tc_rule *rule, struct tc_enforcement *item)
 {
-    const struct tc_mediation_need *need = find_need(compiler, "connect", NULL);
     const char *nobody = need == NULL ? NULL : unserved(compiler, need->lack);
 
     item->strength = TC_STRENGTH_KERNEL;
@@ -157,7 +155,8 @@ static void judge_files(const struct tc_compiler *compiler, const struct tc_rule
         item->mechanism = "mounts and landlock";
 }
 
-static int judge_rules(struct tc_compiler *compiler, const struct tc_ruleset *rules)
+static int judge_rules(struct tc_compiler *compiler, const struct tc_ruleset *rules,
+                       const struct tc_mediation_need *connect)
 {
     for (size_t i = 0; i < rules->rule_count; i++) {
         const struct tc_rule *rule = &rules->rules[i];
@@ -172,7 +171,7 @@ static int judge_rules(struct tc_compiler *compiler, const struct tc_ruleset *ru
         } else if (rule->operations & FILES) {
             judge_files(compiler, rule, item);
         } else if (rule->operations & TC_OP_BIT(TC_OP_CONNECT)) {
-            judge_connect(compiler, rule, item);
+            judge_connect(compiler, connect, rule, item);
             if (item->mechanism == NULL)
                 return -ENOMEM;
         } else {
@@ -201,8 +200,10 @@ static int judge_commands(struct tc_compiler *compiler, const struct tc_ruleset 
 
 int tc_compile_enforcement(struct tc_compiler *compiler, struct tc_error *err)
 {
+    const struct tc_mediation_need *connect = find_connect(compiler);
+
     for (const struct tc_ruleset *rules = compiler->rules; rules != NULL; rules = rules->project)
-        if (judge_rules(compiler, rules) < 0 || judge_commands(compiler, rules) < 0)
+        if (judge_rules(compiler, rules, connect) < 0 || judge_commands(compiler, rules) < 0)
             return tc_error_set(err, -ENOMEM, "compile the plan");
     return 0;
 }
