@@ -7,7 +7,7 @@ import shutil
 import time
 
 import pytest
-from harness import SLACK
+from harness import SLACK, sanitized
 
 SECRET = "the secret"
 ALLOW = {"pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"}
@@ -77,26 +77,36 @@ def test_a_denied_directory_swallows_no_write(cell, place):
     done = cell.run("sh", "-c", f"mkdir -p {place}; echo x >{place}/f || echo refused; test ! -e {place}/f", policy=policy)
     assert done.succeeded().text == "refused\n" and done.of("denied")
     assert "Permission denied" in done.stderr.decode()
+    kept = cell.run("sh", "-c", f"mkdir -p {place}; echo x >{place}/f; cat {place}/f", policy=denying(cell, "**/.env")).succeeded()
+    assert kept.text == "x\n", "the control: where it is not denied it is kept"
 
 
 # ---- names that move ----
 
 
-def test_a_name_rule_cannot_be_walked_around(cell):
-    """safedep/pmg#446"""
+ATTEMPTS = ["echo x >a && mv a .git/hooks/pre-commit", "ln secret/.env y", "mv secret/.env y", "mv secret other && cat other/.env",
+            "cp secret/.env y", "ln -s secret/.env y && cat y", "cat secret/../secret/./.env", "cat /proc/self/cwd/secret/.env",
+            "cd secret && cat .env", "exec 3<secret/.env", "cat /proc/$$/root/workspace/secret/.env", ". secret/.env",
+            "/lib64/ld-linux-x86-64.so.2 $PWD/secret/.env", "dd if=secret/.env", "grep -r . secret", "tar c secret/.env",
+            "truncate -s 0 secret/.env", "touch secret/.env", "chmod 777 secret/.env", "rm -f secret/.env", "rm -r secret",
+            "mkdir .git/hooks/pre-push", "ln .git/hooks/post-merge.sample .git/hooks/post-merge",
+            "mv .git/hooks hooks; echo x >hooks/pre-commit; mv hooks .git/hooks", "cd .git/hooks && echo x >pre-commit",
+            "python3 -c 'import os; os.link(\"secret/.env\", \"secret/y\")'"]
+
+
+def furnish_attempts(cell):
+    for name in ("secret", ".git", "hooks", "other"):
+        shutil.rmtree(cell.workspace / name, ignore_errors=True)
     cell.write("secret/.env", SECRET)
     cell.write(".git/hooks/post-merge.sample", "#!/bin/sh\n")
-    before = tree(cell.workspace)
-    attempts = ["echo x >a && mv a .git/hooks/pre-commit", "ln secret/.env y", "mv secret/.env y", "mv secret other && cat other/.env",
-                "cp secret/.env y", "ln -s secret/.env y && cat y", "cat secret/../secret/./.env", "cat /proc/self/cwd/secret/.env",
-                "cd secret && cat .env", "exec 3<secret/.env", "cat /proc/$$/root/workspace/secret/.env", ". secret/.env",
-                "/lib64/ld-linux-x86-64.so.2 $PWD/secret/.env", "dd if=secret/.env", "grep -r . secret", "tar c secret/.env",
-                "truncate -s 0 secret/.env", "touch secret/.env", "chmod 777 secret/.env", "rm -f secret/.env", "rm -r secret",
-                "mkdir .git/hooks/pre-push", "ln .git/hooks/post-merge.sample .git/hooks/post-merge",
-                "mv .git/hooks hooks; echo x >hooks/pre-commit; mv hooks .git/hooks", "cd .git/hooks && echo x >pre-commit",
-                "python3 -c 'import os; os.link(\"secret/.env\", \"secret/y\")'"]
+    return tree(cell.workspace)
+
+
+def test_a_name_rule_cannot_be_walked_around(cell):
+    """safedep/pmg#446"""
+    before = furnish_attempts(cell)
     policy = denying(cell, "**/.env", "**/.git/hooks/**")
-    for attempt in attempts:
+    for attempt in ATTEMPTS:
         done = cell.run("sh", "-c", attempt, policy=policy)
         assert done.status != 0 and SECRET not in done.text + done.stderr.decode(), (attempt, done)
         assert done.of("denied"), (attempt, done)
@@ -107,6 +117,18 @@ def test_a_name_rule_cannot_be_walked_around(cell):
         if (cell.workspace / "hooks").exists():
             (cell.workspace / "hooks").rename(cell.workspace / ".git/hooks")
         assert tree(cell.workspace) == before, attempt
+
+
+def test_without_the_rules_each_of_them_works(cell):
+    """The control, in a cell that is mediated as well. Two execute what they read, which is no program."""
+    policy = denying(cell, "**/another.env")
+    for attempt in ATTEMPTS:
+        furnish_attempts(cell)
+        done = cell.run("sh", "-c", attempt, policy=policy)
+        assert not done.of("denied"), (attempt, done)
+        assert (done.status == 0) != attempt.startswith((". ", "/lib64/")), (attempt, done)
+        for name in ("a", "y"):
+            (cell.workspace / name).unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("moves", [
@@ -215,6 +237,22 @@ def test_thousands_of_rules(cell):
     assert done.status == 1 and told(done) == {("read", "/workspace/secret-4999.txt", "**/secret-4999.*")}
 
 
+def fastest(cell, *policies):
+    """Seconds of the fastest of many starts under each policy, one after the other in turn."""
+    best = dict.fromkeys(policies, 1e9)
+    for _ in range(20):
+        for policy in policies:
+            best[policy] = min(best[policy], cell.run("true", policy=policy).succeeded().seconds)
+    return [best[policy] for policy in policies]
+
+
+def test_thousands_of_rules_cost_little(cell):
+    """Less than 5 ms a start, once the policy is known: here twice that, for a machine that does other things as well."""
+    many = denying(cell, *(f"**/secret-{number}.*" for number in range(2500)), *(f"d{number}/**" for number in range(2500)))
+    few, with_many = fastest(cell, denying(cell, "**/.env"), many)
+    assert with_many - few < 0.010 * SLACK * (20 if sanitized(cell.binary) else 1)
+
+
 # ---- what runs there ----
 
 
@@ -268,15 +306,6 @@ def test_threads_and_new_calls(cell):
     cell.write("f")
     answer = cell.python(code, policy=denying(cell, "**/.env")).succeeded().answer
     assert answer == ["ENOSYS", "ENOSYS", "EPERM", answer[3], "ENOSYS"] and answer[3] in ("ENOSYS", "EPERM")
-
-
-def test_git_of_a_worktree_whose_repository_is_elsewhere(cell):
-    """anthropics/claude-code#17374, openai/codex#19786: the rest works, git says what is missing"""
-    elsewhere = cell.area / "elsewhere"
-    cell.write(".git", f"gitdir: {elsewhere}/.git/worktrees/work\n")
-    done = cell.run("git", "status", policy="git")
-    assert done.status == 128 and f"{elsewhere}/.git/worktrees/work" in done.stderr.decode()
-    assert cell.run("sh", "-c", "echo x >f; cat f", policy="git").succeeded().text == "x\n"
 
 
 def test_a_stopped_reader_of_a_fifo_stops_nobody_else(cell):

@@ -77,3 +77,52 @@ def test_the_host_s_git_executes_nothing_of_the_cell_s(cell, plant):
         assert (cell.workspace / "marked").exists() == expected, (policy, done)
         assert bool(done.of("denied")) != expected
         subprocess.run("rm -rf .git h old f marked HEAD config objects refs index", shell=True, cwd=cell.workspace, check=True)
+
+
+# ---- a worktree, whose .git is a file that names the repository ----
+
+
+def add_worktree(cell):
+    """The workspace as a worktree of a repository beside it; the options that show the cell the repository as well."""
+    repository = cell.directory("elsewhere")
+    for words in (["init", "-q", repository], ["-C", repository, "config", "user.name", "n"], ["-C", repository, "config", "user.email", "n@e"],
+                  ["-C", repository, "commit", "-q", "--allow-empty", "-m", "first"],
+                  ["-C", repository, "worktree", "add", "-q", "-f", "-b", "side", cell.workspace]):
+        assert git(cell, *words).returncode == 0
+    assert (cell.workspace / ".git").is_file()
+    return repository, ["-m", f"{repository}:{repository}:rw"]
+
+
+def messages(cell):
+    return git(cell, "log", "--format=%s", "side").stdout.decode().split()
+
+
+@pytest.mark.parametrize("policy", ["git", None])
+def test_work_in_a_worktree(cell, policy):
+    """anthropics/claude-code#17374, #33615: with the repository in reach it goes on."""
+    _, options = add_worktree(cell)
+    done = cell.run("sh", "-ec", "git commit -q --allow-empty -m x; echo 1 >f; git add f; git commit -qm y; git status --short",
+                    policy=policy, options=options)
+    assert done.succeeded().text == "" and not done.of("denied")
+    assert messages(cell) == ["y", "x", "first"]
+
+
+def test_a_worktree_whose_repository_may_not_be_written(cell):
+    """The denial names the file of the repository, not of the workspace; other commands run."""
+    repository, options = add_worktree(cell)
+    policy = cell.policy([{"pattern": "**/.git/**", "operations": ["write"], "effect": "deny", "priority": 100},
+                          {"pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"}])
+    done = cell.run("git", "commit", "-q", "--allow-empty", "-m", "x", policy=policy, options=options)
+    assert done.status != 0 and messages(cell) == ["first"]
+    assert {event["target"] for event in done.of("denied")} >= {f"{repository}/.git/worktrees/work/index.lock"}
+    done = cell.run("sh", "-ec", "git log --format=%s; echo 1 >f; cat f", policy=policy, options=options)
+    assert done.succeeded().text == "first\n1\n"
+
+
+def test_a_worktree_whose_repository_is_not_in_reach(cell):
+    """openai/codex#19786: git says which directory is missing, and nothing else is in the way."""
+    repository, _ = add_worktree(cell)
+    done = cell.run("git", "commit", "-q", "--allow-empty", "-m", "x", policy="git")
+    assert done.status == 128 and f"{repository}/.git/worktrees/work" in done.stderr.decode()
+    assert cell.run("sh", "-ec", "echo 1 >f; cat f", policy="git").succeeded().text == "1\n"
+    assert messages(cell) == ["first"]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import as_root
+from harness import STATIC, as_root
 
 
 def mounted(cell, source, target, mode=""):
@@ -178,3 +178,31 @@ def test_any_number_of_mounts(cell):
     for number in range(9):
         assert cell.run("true", options=options).succeeded()
         options += ["-m", f"{cell.directory(f'mount-{number}')}:/mnt/{number}"]
+
+
+ONCE = "so that one file would have two names"
+TWICE = {"itself": "{work}", "a part": "{work}/part", "what it lies in": "{area}", "through a link": "{area}/link"}
+
+
+@pytest.mark.parametrize("policy", [STATIC, None], ids=["static", "mediated"])
+@pytest.mark.parametrize("how", TWICE)
+def test_the_same_tree_is_not_mounted_twice(cell, volume, policy, how):
+    """A file would have two names, and the rules of either would not hold for the other."""
+    cell.write("part/f")
+    (cell.area / "link").symlink_to(cell.workspace)
+    cell.known.add("link")
+    source = TWICE[how].format(work=cell.workspace, area=cell.area)
+    cell.refused(cell.run("true", options=mounted(cell, source, "/second"), policy=policy), ONCE)
+    cell.run("test", "-e", "/second/data", options=mounted(cell, volume, "/second"), policy=policy).succeeded()
+
+
+@as_root
+@pytest.mark.parametrize("policy", [STATIC, None], ids=["static", "mediated"])
+def test_nor_is_what_the_host_has_mounted_twice(cell, volume, policy):
+    """Another path on the host, and the same files."""
+    other = cell.directory("other")
+    cell.write(".env")
+    prefix = ["unshare", "--mount", "sh", "-c", f"mount --bind {cell.workspace} {other} && exec \"$@\"", "sh"]
+    options = mounted(cell, other, "/second")
+    cell.refused(cell.run("true", options=options, policy=policy, prefix=prefix), ONCE)
+    cell.run("test", "!", "-e", "/second/.env", options=options, policy=policy).succeeded()

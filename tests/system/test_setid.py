@@ -6,6 +6,8 @@ import stat
 
 import pytest
 
+from harness import STATIC
+
 # Every way to make a file with a mode, raw: the C library would take another one. Prints {way: errno name or null}.
 WAYS = """
 import ctypes, errno, json, os, sys
@@ -53,9 +55,10 @@ def set_id_files(root):
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID)}
 
 
+@pytest.mark.parametrize("policy", [STATIC, None], ids=["static", "mediated"])
 @pytest.mark.parametrize("mode", ["4755", "2755", "6755"])
-def test_no_way_sets_the_bit(cell, mode):
-    ordinary = cell.python(WAYS, mode).succeeded().answer
+def test_no_way_sets_the_bit(cell, mode, policy):
+    ordinary = cell.python(WAYS, mode, policy=policy).succeeded().answer
     refused = {way for way, error in ordinary.items() if error}
     assert set_id_files(cell.workspace) == set()
     assert refused >= set(ordinary) - OPTIONAL, f"not refused: {ordinary}"

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from harness import STATIC
+
 PROBE = """
 import ctypes, errno, json, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -142,14 +144,15 @@ int main(void) { printf("%ld\n", syscall(0x40000000 | 39)); return errno; }
 """
 
 
+@pytest.mark.parametrize("policy", [STATIC, None], ids=["static", "mediated"])
 @pytest.mark.parametrize("source,conclusive", [(INT80, True), (X32, False)], ids=["i386", "x32"])
-def test_other_call_tables_are_refused(cell, source, conclusive):
+def test_other_call_tables_are_refused(cell, source, conclusive, policy):
     cell.write("probe.c", source)
     subprocess.run(["gcc", "-o", cell.workspace / "probe", cell.workspace / "probe.c"], check=True)
     control = subprocess.run([cell.workspace / "probe"], capture_output=True, check=False)
     if conclusive and int(control.stdout) <= 0:
         pytest.skip("the kernel of this host has no such table at all")
-    done = cell.run("./probe")
+    done = cell.run("./probe", policy=policy)
     assert int(done.succeeded().text if conclusive else done.text) in (-1, -38), "ENOSYS or EPERM, and not killed"
 
 
