@@ -7,7 +7,7 @@ _toolcell_options()
 {
     case $1 in
     'run') echo '-p --policy --policy-fd --project-policy -w --workspace -m --mount --tmpfs -r --rootfs --cwd --env --pass-env --net --timeout --cpu-time --cpus --memory --pids --output-limit --disk --file-size --open-files --grace --stdin --tty --json --events-fd --ask --keep-going --no-daemon --label --session --request --allow-degraded --user -q --quiet -v --verbose -h --help' ;;
-    'policy check') echo '--json -h --help' ;;
+    'policy check') echo '-w --workspace -m --mount --json -h --help' ;;
     'policy explain') echo '-p --policy --policy-fd --project-policy -w --workspace -m --mount --tmpfs -r --rootfs --cwd --env --pass-env --net --timeout --cpu-time --cpus --memory --pids --output-limit --disk --file-size --open-files --grace --stdin --tty --json --events-fd --ask --keep-going --no-daemon --label --session --request --allow-degraded --user -q --quiet -v --verbose -h --help' ;;
     'policy plan') echo '-p --policy --policy-fd --project-policy -w --workspace -m --mount --tmpfs -r --rootfs --cwd --env --pass-env --net --timeout --cpu-time --cpus --memory --pids --output-limit --disk --file-size --open-files --grace --stdin --tty --json --events-fd --ask --keep-going --no-daemon --label --session --request --allow-degraded --user -q --quiet -v --verbose -h --help' ;;
     'policy show') echo '-p --policy --policy-fd --project-policy -w --workspace -m --mount --tmpfs -r --rootfs --cwd --env --pass-env --net --timeout --cpu-time --cpus --memory --pids --output-limit --disk --file-size --open-files --grace --stdin --tty --json --events-fd --ask --keep-going --no-daemon --label --session --request --allow-degraded --user -q --quiet -v --verbose -h --help' ;;

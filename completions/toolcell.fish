@@ -70,6 +70,8 @@ complete -c toolcell -n '__toolcell_verb run' -s q -l quiet -d 'tell nothing abo
 complete -c toolcell -n '__toolcell_verb run' -s v -l verbose -d 'tell more'
 complete -c toolcell -n '__toolcell_verb run' -s h -l help -d 'print this help'
 
+complete -c toolcell -n '__toolcell_verb policy check' -s w -l workspace -d 'the tree to compare with (default: the current directory)' -x -a '(__fish_complete_directories)'
+complete -c toolcell -n '__toolcell_verb policy check' -s m -l mount -d 'one more tree of the host' -x -a '(__fish_complete_directories)'
 complete -c toolcell -n '__toolcell_verb policy check' -l json -d 'print one JSON object'
 complete -c toolcell -n '__toolcell_verb policy check' -s h -l help -d 'print this help'
 

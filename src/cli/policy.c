@@ -15,10 +15,14 @@
 #include "base/text.h"
 #include "cli/inquiry.h"
 #include "cli/values.h"
+#include "plan/advice.h"
 #include "policy/check.h"
 #include "policy/explain.h"
 
 const struct tc_option tc_policy_check_options[] = {
+    {"workspace", 'w', false, "DIR[@same][:ro|rw|txn]", "the tree to compare with (default: the current directory)",
+     tc_value_workspace, 0},
+    {"mount", 'm', false, "SRC:DST[:ro|rw|tools]", "one more tree of the host", tc_value_mount, 0},
     {"json", 0, false, NULL, "print one JSON object", tc_value_flag, (int)offsetof(struct tc_invocation, json)},
     {"help", 'h', false, NULL, "print this help", tc_value_flag, (int)offsetof(struct tc_invocation, help)},
 };
@@ -64,6 +68,43 @@ static void print_check_json(const struct tc_ruleset *rules, const struct tc_war
     tc_buf_char(out, '\n');
 }
 
+/* One more warning, instead of the error. */
+static int say_not_compared(struct tc_inquiry *inquiry, struct tc_warnings *warnings)
+{
+    struct tc_arena *arena = inquiry->call.request.arena;
+    const char **text = tc_arena_array(arena, warnings->count + 1, sizeof(*text));
+
+    if (text == NULL)
+        return -ENOMEM;
+    if (warnings->count > 0)
+        memcpy(text, warnings->text, warnings->count * sizeof(*text));
+    text[warnings->count] = tc_arena_printf(arena, "not compared with the host: %s", inquiry->err.message);
+    if (text[warnings->count] == NULL)
+        return -ENOMEM;
+    *warnings = (struct tc_warnings){.text = text, .count = warnings->count + 1};
+    inquiry->err = (struct tc_error){0};
+    return 0;
+}
+
+/* What the rules may not mean here. Where nobody named a tree, one that cannot be looked at is no reason to fail. */
+static int compare_with_host(struct tc_inquiry *inquiry, struct tc_warnings *warnings)
+{
+    static const char *const shell[] = {"/bin/sh", NULL};
+    struct tc_request *request = &inquiry->call.request;
+    bool named = request->workspace.source != NULL || request->mount_count > 0;
+    struct tc_seen_links links;
+
+    request->argv = shell;
+    if (tc_prepare_facts(&inquiry->call, &inquiry->prepared, &inquiry->err) < 0)
+        return named ? inquiry->err.code : say_not_compared(inquiry, warnings);
+    if (tc_links_find(request->arena, inquiry->prepared.rules, request, inquiry->prepared.facts, &links,
+                      &inquiry->err) < 0 ||
+        tc_advise(request->arena, inquiry->prepared.rules, request, inquiry->prepared.facts, &links, warnings,
+                  &inquiry->err) < 0)
+        return inquiry->err.code;
+    return 0;
+}
+
 static int answer_check(struct tc_inquiry *inquiry)
 {
     struct tc_warnings warnings = {0};
@@ -76,6 +117,8 @@ static int answer_check(struct tc_inquiry *inquiry)
         return inquiry->err.code;
     if (tc_policy_check(inquiry->prepared.rules, inquiry->call.request.arena, &warnings) < 0)
         return tc_error_set(&inquiry->err, -ENOMEM, "policy check");
+    if (compare_with_host(inquiry, &warnings) < 0)
+        return inquiry->err.code;
     if (inquiry->call.json)
         print_check_json(inquiry->prepared.rules, &warnings, &inquiry->out);
     else

@@ -176,3 +176,12 @@ bool tc_mounts_proc_visible(const struct tc_mounts *mounts)
     }
     return found;
 }
+
+bool tc_position_below(const char *inner, const char *outer)
+{
+    size_t length = strlen(outer);
+
+    if (strncmp(inner, outer, length) != 0)
+        return false;
+    return inner[length] == '\0' || inner[length] == '/' || (length > 0 && outer[length - 1] == '/');
+}

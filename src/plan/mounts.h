@@ -45,4 +45,7 @@ const char *tc_mounts_position(struct tc_arena *arena, const struct tc_mount *mo
 /** True when no mount covers part of the host's /proc, so that the kernel lets a user namespace mount a new one. */
 bool tc_mounts_proc_visible(const struct tc_mounts *mounts);
 
+/** Compare two positions ("MAJOR:MINOR PATH"): equal, or the first below the second in the same file system. */
+bool tc_position_below(const char *inner, const char *outer);
+
 #endif

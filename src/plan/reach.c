@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "plan/compiler.h"
+#include "plan/mounts.h"
 
 /*
  * Refusals that come from where sources lie on the host: one file must have one
@@ -18,16 +19,6 @@ struct exposure {
     const char *position;
     const struct tc_place *place; /* NULL: the root file system */
 };
-
-/* Positions are "MAJOR:MINOR /path": equal, or one below the other in the same file system. */
-static bool position_below(const char *inner, const char *outer)
-{
-    size_t length = strlen(outer);
-
-    if (strncmp(inner, outer, length) != 0)
-        return false;
-    return inner[length] == '\0' || inner[length] == '/' || (length > 0 && outer[length - 1] == '/');
-}
 
 static int expose(struct tc_compiler *compiler, struct tc_list *list, const struct tc_fact_path *path,
                   const struct tc_place *place)
@@ -85,7 +76,8 @@ static int check_aliases(struct tc_compiler *compiler, const struct tc_list *lis
         for (size_t k = i + 1; k < list->count && result == 0; k++) {
             if (all[i].place == all[k].place || all[i].position == NULL || all[k].position == NULL)
                 continue;
-            if (position_below(all[i].position, all[k].position) || position_below(all[k].position, all[i].position))
+            if (tc_position_below(all[i].position, all[k].position) ||
+                tc_position_below(all[k].position, all[i].position))
                 result = refuse_alias(compiler, &all[i], &all[k], err);
         }
     return result;
@@ -165,7 +157,7 @@ static bool overlaps(const struct tc_facts *facts, size_t own, const char *name,
     if (tc_path_below(facts->protect[own], name) || tc_path_below(name, facts->protect[own]))
         return true;
     return position != NULL && *own_position != '\0' &&
-           (position_below(own_position, position) || position_below(position, own_position));
+           (tc_position_below(own_position, position) || tc_position_below(position, own_position));
 }
 
 /* The path in the cell of what toolcell goes by, in a tree that is part of a step; NULL when it is not below it. */
@@ -177,7 +169,7 @@ static const char *path_in_cell(struct tc_compiler *compiler, const struct tc_st
     const char *root = tc_path_relative(name, step->source);
     const char *rest = tc_path_relative(facts->protect[own], name);
 
-    if (rest == NULL && position != NULL && position_below(own_position, position))
+    if (rest == NULL && position != NULL && tc_position_below(own_position, position))
         rest = own_position + strlen(position);
     if (root == NULL || rest == NULL)
         return NULL;

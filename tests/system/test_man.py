@@ -77,7 +77,7 @@ def test_verbs_of_policy_take_the_options_of_run(help_of, verb):
 
 
 def test_options_of_check(help_of):
-    assert set(options_of_help(help_of("policy", "check"))) == {"json", "help"}
+    assert set(options_of_help(help_of("policy", "check"))) == {"json", "help", "workspace", "mount"}
 
 
 def test_options_without_a_verb(help_of):

@@ -173,6 +173,41 @@ def test_check(cell, policy):
     assert document["rules"] == 3 and len(document["warnings"]) == 2
 
 
+def test_check_compares_with_the_host(cell, policy):
+    """Links on the way of a pattern, and trees that are mounted twice; in what run would take for the workspace."""
+    for name in ("real", "data/sub"):
+        (cell.workspace / name).mkdir(parents=True)
+    (cell.workspace / "link").symlink_to("real")
+    path = cell.policy([{"pattern": pattern, "operations": ["read"], "effect": "deny"}
+                        for pattern in ("link/x", "/workspace/link/**", "link", "real/x", "link*/x", "/bin/**")] +
+                       [{"pattern": "**", "operations": "all", "effect": "allow"}])
+
+    def warned(*words, **more):
+        return json.loads(policy("check", "--json", *words, path, **more)[1])["warnings"]
+
+    lines = warned()
+    assert [line.split(": ")[1] for line in lines] == ["/rules/0", "/rules/1", *(["/rules/5"] if lines[2:] else [])]
+    assert all("'/workspace/link', a symbolic link to 'real'" in line for line in lines[:2])
+    assert [line for line in warned("-w", cell.workspace / "real") if "/workspace" in line] == []
+    assert warned("-m", f"{cell.workspace}/data:/data")[-1].startswith(f"'{cell.workspace}/data' (/data) and ")
+    assert "are the same directory" in warned("-m", f"{cell.workspace}:/again")[-1]
+    other = cell.directory("other")
+    assert warned("-m", f"{other}:/other") == lines, "apart"
+    cell.write("a", "", where=other)
+    (other / "b").hardlink_to(other / "a")
+    assert "are the same file" in warned("-m", f"{other}/a:/a", "-m", f"{other}/b:/b")[-1]
+    assert "does not exist" in policy("check", "-w", cell.workspace / "none", path, status=(125,))[2]
+
+
+def test_check_where_nothing_can_be_compared(cell, policy):
+    """Whoever names no tree is told, and has the rules checked all the same."""
+    path = cell.policy([{"pattern": "**", "operations": "all", "effect": "allow"}])
+    gone = cell.directory("gone")
+    done = cell.spawn(["sh", "-c", f"cd {gone}; rmdir {gone}; exec {cell.binary} policy check {path}"])
+    text, errors = done.communicate(timeout=30)
+    assert done.returncode == 0 and b"not compared with the host: " in text and b"1 warning" in text and errors == b""
+
+
 # ---- plan ----
 
 @pytest.mark.parametrize("name", PRESETS)
