@@ -25,6 +25,15 @@ pid_t tc_clone_shared(unsigned long flags, void *stack, size_t size, int (*funct
                       int *ret_pidfd);
 
 /**
+ * As tc_clone_shared(), right into a control group of version 2 (CLONE_INTO_CGROUP, Linux 5.7). A process that is moved
+ * there later waits for a grace period of RCU (10 ms and more), and every fork and exit on the host with it.
+ * @param group  descriptor of its directory, borrowed
+ * @return the child's pid or -errno (-ENOSYS also where a filter hides clone3())
+ */
+pid_t tc_clone_shared_into(int group, unsigned long flags, void *stack, size_t size, int (*function)(void *),
+                           void *argument, int *ret_pidfd);
+
+/**
  * Start a process with a copy of the caller's memory, as fork() does, but with
  * clone flags. Returns 0 in the child.
  *
@@ -33,5 +42,8 @@ pid_t tc_clone_shared(unsigned long flags, void *stack, size_t size, int (*funct
  * @return the child's pid, 0 in the child, or -errno
  */
 pid_t tc_clone_copied(unsigned long flags, int *ret_pidfd);
+
+/** As tc_clone_copied(), right into a control group of version 2; see tc_clone_shared_into(). */
+pid_t tc_clone_copied_into(int group, unsigned long flags, int *ret_pidfd);
 
 #endif

@@ -11,6 +11,11 @@ int tc_pidfd_signal(int pidfd, int signal)
     return (int)tc_raw4(__NR_pidfd_send_signal, pidfd, signal, 0, 0);
 }
 
+int tc_pidfd_open(pid_t pid)
+{
+    return (int)tc_raw2(__NR_pidfd_open, pid, 0);
+}
+
 int tc_pidfd_kill(int pidfd, pid_t child)
 {
     if (tc_pidfd_signal(pidfd, SIGKILL) == 0)

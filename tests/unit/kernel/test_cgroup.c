@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups by descriptor. What needs a real one is made below the caller's own where that is possible, else on plain
+ * files. */
+#include "kernel/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static char top[64];
+static int parent;
+
+static void set_up(void)
+{
+    snprintf(top, sizeof top, "/tmp/toolcell-unit-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(top));
+    parent = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(parent, 0);
+}
+
+static void tear_down(void)
+{
+    char command[128];
+
+    close(parent);
+    snprintf(command, sizeof command, "rm -rf '%s'", top);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    tc_auto_fd fd = openat(parent, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+START_TEST(test_numbers)
+{
+    uint64_t number = 0;
+
+    write_file("plain", "4096\n");
+    write_file("keyed", "low 1\nmax 22\noom 3\noom_kill 4\n");
+    write_file("max", "max\n");
+    write_file("large", "99999999999999999999999\n");
+    ck_assert_int_eq(tc_cgroup_number(parent, "plain", NULL, &number), 0);
+    ck_assert_uint_eq(number, 4096);
+    ck_assert_int_eq(tc_cgroup_number(parent, "keyed", "oom_kill", &number), 0);
+    ck_assert_uint_eq(number, 4);
+    ck_assert_int_eq(tc_cgroup_number(parent, "keyed", "oom", &number), 0);
+    ck_assert_uint_eq(number, 3);
+    ck_assert_int_eq(tc_cgroup_number(parent, "keyed", "high", &number), -ENODATA);
+    ck_assert_int_eq(tc_cgroup_number(parent, "keyed", "ow", &number), -ENODATA);
+    ck_assert_int_eq(tc_cgroup_number(parent, "max", NULL, &number), -ENODATA);
+    ck_assert_int_eq(tc_cgroup_number(parent, "large", NULL, &number), -ERANGE);
+    ck_assert_int_eq(tc_cgroup_number(parent, "absent", NULL, &number), -ENOENT);
+    ck_assert_uint_eq(number, 3);
+}
+END_TEST
+
+START_TEST(test_nothing_outside)
+{
+    uint64_t number;
+    char text[8];
+
+    ck_assert_int_eq(symlinkat("/etc/passwd", parent, "link"), 0);
+    ck_assert_int_eq(tc_cgroup_write(parent, "link", "x"), -ELOOP);
+    ck_assert_int_eq(tc_cgroup_read(parent, "../../etc/passwd", text, sizeof text), -EXDEV);
+    ck_assert_int_eq(tc_cgroup_number(parent, "link", NULL, &number), -ELOOP);
+    ck_assert_int_eq(tc_cgroup_open(top), -ENODEV);
+    write_file("long", "12345678");
+    ck_assert_int_eq(tc_cgroup_read(parent, "long", text, sizeof text), -EFBIG);
+}
+END_TEST
+
+START_TEST(test_a_made_group_is_locked)
+{
+    tc_auto_fd group = tc_cgroup_make(parent, "one");
+    tc_auto_fd other = tc_cgroup_open_below(parent, "one");
+    struct stat status;
+
+    ck_assert_int_ge(group, 0);
+    ck_assert_int_eq(fstat(group, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0700);
+    ck_assert_int_eq(tc_cgroup_lock(other), -EAGAIN);
+    ck_assert_int_eq(tc_cgroup_make(parent, "one"), -EEXIST);
+    tc_cleanup_fd(&group);
+    ck_assert_int_eq(tc_cgroup_lock(other), 0);
+    ck_assert_int_eq(tc_cgroup_remove(parent, "one", 0), 0);
+    ck_assert_int_eq(tc_cgroup_remove(parent, "one", 0), 0);
+    ck_assert_int_eq(tc_cgroup_open_below(parent, "one"), -ENOENT);
+}
+END_TEST
+
+/* The list of processes is a file of ours here: only whoever is listed is killed. */
+START_TEST(test_killing_one_by_one)
+{
+    pid_t listed = fork(), other = listed == 0 ? 0 : fork();
+    char text[64];
+    int status;
+
+    if (listed == 0 || other == 0)
+        pause();
+    snprintf(text, sizeof text, "0\n%d\n", (int)listed);
+    write_file("cgroup.procs", text);
+    ck_assert_int_eq(tc_cgroup_kill(parent), 0);
+    ck_assert_int_eq(waitpid(listed, &status, 0), listed);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ck_assert_int_eq(waitpid(other, &status, WNOHANG), 0);
+    kill(other, SIGKILL);
+    waitpid(other, &status, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cgroup");
+    TCase *groups = tcase_create("groups");
+
+    tcase_add_checked_fixture(groups, set_up, tear_down);
+    tcase_add_test(groups, test_numbers);
+    tcase_add_test(groups, test_nothing_outside);
+    tcase_add_test(groups, test_a_made_group_is_locked);
+    tcase_add_test(groups, test_killing_one_by_one);
+    suite_add_tcase(suite, groups);
+    return unit_run(suite);
+}
