@@ -7,8 +7,7 @@
  * here when it is built, and `toolcell doctor` then says so.
  */
 enum {
-    TC_BUILT_GROUP_LIMITS = 0, /* memory, cpus and pids by control group */
-    TC_BUILT_EGRESS = 0        /* --net egress */
+    TC_BUILT_EGRESS = 0 /* --net egress */
 };
 
 #endif

@@ -246,6 +246,7 @@ static int gather_all(struct tc_facts *facts, const struct tc_ruleset *rules, co
     int result = gather_caller(facts, err);
 
     facts->landlock_abi = tc_kernel_landlock_abi();
+    facts->process_limit = tc_kernel_process_limit();
     facts->mediation = tc_kernel_mediation();
     if (result == 0)
         result = tc_mounts_read(facts->arena, &mounts, err);

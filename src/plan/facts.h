@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "plan/groups.h"
 #include "plan/request.h"
 #include "policy/ruleset.h"
 
@@ -71,6 +72,7 @@ struct tc_facts {
     const char *resolv_conf;    /* --net host: content of the host's resolver configuration, or NULL */
 
     unsigned landlock_abi;         /* 0: none */
+    bool process_limit;            /* RLIMIT_NPROC counts per user namespace (Linux 5.14) */
     bool mediation;                /* this version has a broker, and the kernel what it needs (Linux 5.19) */
     bool proc_visible;             /* a new procfs may be mounted in a user namespace */
     const char *const *proc_masks; /* what procfs has of tc_proc_masks; NULL-terminated */
@@ -92,6 +94,8 @@ struct tc_facts {
     size_t device_count;
     const struct tc_fact_subtree *subtrees;
     size_t subtree_count;
+
+    struct tc_fact_groups groups; /* set by who gathers, where a limit needs one: it is known before the rest */
 
     const char *program_given; /* argv[0] looked up in the cell's PATH: absolute path in the cell, or NULL: not found */
     const char *program_real;  /* the same with links resolved in the cell's tree */

@@ -13,6 +13,9 @@
 /** The Landlock ABI, or 0 when there is none. */
 unsigned tc_kernel_landlock_abi(void);
 
+/** True when RLIMIT_NPROC counts the processes of a user namespace and not all of the user (Linux 5.14). */
+bool tc_kernel_process_limit(void);
+
 /** True when this version has a broker and the kernel the kind of listener it needs (Linux 5.19). */
 bool tc_kernel_mediation(void);
 

@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "plan/compiler.h"
+#include "plan/limiting.h"
 
 /*
  * What holds for the call: the request's own limits, else the policy's, else
@@ -17,9 +19,6 @@
 
 #define LIMIT_BIT(limit) (1u << (limit))
 
-/* Only a control group can enforce these. */
-#define GROUP_LIMITS (LIMIT_BIT(TC_LIMIT_CPUS) | LIMIT_BIT(TC_LIMIT_MEMORY) | LIMIT_BIT(TC_LIMIT_PIDS))
-
 static void set_default(struct tc_limits *limits, enum tc_limit limit, uint64_t value)
 {
     if (limits->set & LIMIT_BIT(limit))
@@ -28,14 +27,14 @@ static void set_default(struct tc_limits *limits, enum tc_limit limit, uint64_t 
     limits->set |= LIMIT_BIT(limit);
 }
 
-static struct tc_limits merge_asked(const struct tc_compiler *compiler)
+struct tc_limits tc_limits_asked(const struct tc_ruleset *rules, const struct tc_request *request)
 {
-    const struct tc_ruleset *project = compiler->rules->project;
-    struct tc_limits limits = compiler->request->limits;
+    const struct tc_ruleset *project = rules->project;
+    struct tc_limits limits = request->limits;
 
     for (enum tc_limit limit = 0; limit < TC_LIMIT_COUNT; limit++) {
-        if (compiler->rules->limits.set & LIMIT_BIT(limit))
-            set_default(&limits, limit, compiler->rules->limits.value[limit]);
+        if (rules->limits.set & LIMIT_BIT(limit))
+            set_default(&limits, limit, rules->limits.value[limit]);
         if (project == NULL || !(project->limits.set & LIMIT_BIT(limit)))
             continue;
         set_default(&limits, limit, project->limits.value[limit]);
@@ -56,29 +55,114 @@ static void apply_defaults(const struct tc_request *request, struct tc_limits *l
     set_default(limits, TC_LIMIT_GRACE, DEFAULT_GRACE_MS);
 }
 
-static int drop_group_limit(struct tc_compiler *compiler, enum tc_limit limit, bool asked, struct tc_error *err)
+/* The limits of a whole cell that a control group holds. */
+static const struct {
+    enum tc_limit limit;
+    enum tc_controller controller;
+} grouped[] = {
+    {TC_LIMIT_CPUS, TC_CONTROLLER_CPU},
+    {TC_LIMIT_MEMORY, TC_CONTROLLER_MEMORY},
+    {TC_LIMIT_PIDS, TC_CONTROLLER_PIDS},
+};
+
+unsigned tc_limits_controllers(const struct tc_limits *asked)
+{
+    unsigned wanted = 0;
+
+    for (size_t i = 0; i < TC_COUNT(grouped); i++)
+        if (asked->set & LIMIT_BIT(grouped[i].limit))
+            wanted |= TC_CONTROLLER_BIT(grouped[i].controller);
+    return wanted;
+}
+
+unsigned tc_limits_held(const struct tc_plan *plan)
+{
+    return plan->group & tc_limits_controllers(&plan->limits);
+}
+
+const char *tc_limit_means(const struct tc_plan *plan, enum tc_limit limit)
+{
+    if (limit == TC_LIMIT_PIDS && plan->count_processes)
+        return "RLIMIT_NPROC in the cell's user namespace";
+    for (size_t i = 0; i < TC_COUNT(grouped); i++)
+        if (grouped[i].limit == limit && (plan->group & TC_CONTROLLER_BIT(grouped[i].controller)))
+            return plan->group_versions[grouped[i].controller] == 1 ? "control group, version 1"
+                                                                    : "control group, version 2";
+    return NULL;
+}
+
+static int drop_limit(struct tc_compiler *compiler, enum tc_limit limit, const struct tc_fact_controller *controller,
+                      bool asked, struct tc_error *err)
 {
     const char *name = tc_limit_name(limit);
+    const char *reason = compiler->facts->groups.looked ? tc_group_lack_reason(controller->lack)
+                                                        : "this kernel cannot count the processes of a cell alone";
+    const char *remedy = compiler->facts->groups.looked ? tc_group_lack_remedy(controller) : "Linux 5.14 can";
 
     compiler->plan->limits.set &= ~LIMIT_BIT(limit);
     if (asked && !(compiler->request->allow_degraded & (1u << TC_DEGRADE_LIMITS)))
-        return tc_compiler_refuse(compiler, -EOPNOTSUPP,
-                                  "leave the limit out, or run without it: "
-                                  "--allow-degraded=limits",
-                                  err, "limit '%s': needs a control group, which this version cannot make", name);
-    return tc_compiler_degrade(compiler, name, "not limited: this version makes no control group", err);
+        return tc_compiler_refuse(
+            compiler, -EOPNOTSUPP,
+            tc_arena_printf(compiler->arena, "%s; or run without it: --allow-degraded=limits", remedy), err,
+            "limit '%s': %s", name, reason);
+    return tc_compiler_degrade(compiler, name, tc_arena_printf(compiler->arena, "not limited: %s", reason), err);
+}
+
+/* A limit that a group does not hold: the number of processes can be held without one. A leased host id is nobody
+ * else's, so that kernels which count per user count the cell, too. */
+static int hold_otherwise(struct tc_compiler *compiler, size_t index, bool asked, struct tc_error *err)
+{
+    struct tc_plan *plan = compiler->plan;
+
+    if (grouped[index].limit == TC_LIMIT_PIDS &&
+        (compiler->facts->process_limit || plan->identity.kind == TC_IDENTITY_LEASE)) {
+        plan->count_processes = true;
+        return 0;
+    }
+    return drop_limit(compiler, grouped[index].limit, &compiler->facts->groups.controllers[grouped[index].controller],
+                      asked, err);
+}
+
+static int choose_means(struct tc_compiler *compiler, const struct tc_limits *asked, struct tc_error *err)
+{
+    const struct tc_fact_groups *groups = &compiler->facts->groups;
+    struct tc_plan *plan = compiler->plan;
+    int result = 0;
+
+    plan->group = tc_groups_usable(groups, tc_limits_controllers(asked));
+    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
+        if (plan->group & TC_CONTROLLER_BIT(i))
+            plan->group_versions[i] = groups->controllers[i].version;
+    for (size_t i = 0; i < TC_COUNT(grouped) && result == 0; i++) {
+        unsigned bit = LIMIT_BIT(grouped[i].limit);
+
+        if ((plan->limits.set & bit) && !(plan->group & TC_CONTROLLER_BIT(grouped[i].controller)))
+            result = hold_otherwise(compiler, i, (asked->set & bit) != 0, err);
+    }
+    return result;
+}
+
+static int check_memory(struct tc_compiler *compiler, struct tc_error *err)
+{
+    const struct tc_limits *limits = &compiler->plan->limits;
+
+    if (!(limits->set & LIMIT_BIT(TC_LIMIT_MEMORY)) || limits->value[TC_LIMIT_MEMORY] >= TC_MEMORY_MIN)
+        return 0;
+    return tc_compiler_refuse(compiler, -EINVAL, "give at least 1M", err,
+                              "limit 'memory': no command can be started with %llu bytes",
+                              (unsigned long long)limits->value[TC_LIMIT_MEMORY]);
 }
 
 int tc_compile_limits(struct tc_compiler *compiler, struct tc_error *err)
 {
-    struct tc_limits asked = merge_asked(compiler);
-    int result = 0;
+    struct tc_limits asked = tc_limits_asked(compiler->rules, compiler->request);
+    int result;
 
     compiler->plan->limits = asked;
     apply_defaults(compiler->request, &compiler->plan->limits);
-    for (enum tc_limit limit = 0; limit < TC_LIMIT_COUNT && result == 0; limit++)
-        if (compiler->plan->limits.set & GROUP_LIMITS & LIMIT_BIT(limit))
-            result = drop_group_limit(compiler, limit, (asked.set & LIMIT_BIT(limit)) != 0, err);
+    result = check_memory(compiler, err);
+    if (result == 0)
+        result = choose_means(compiler, &asked, err);
     compiler->plan->scratch_size = compiler->plan->limits.value[TC_LIMIT_DISK];
     compiler->plan->output_stop = compiler->request->output_stop;
     return result;

@@ -50,6 +50,10 @@ static int parse_line(char *line, struct tc_mount *ret)
     ret->filesystem = next_field(&line);
     if (ret->filesystem == NULL)
         return -EBADMSG;
+    next_field(&line);
+    ret->options = next_field(&line);
+    if (ret->options == NULL)
+        ret->options = "";
     ret->id = strtoull(id, &end, 10);
     if (end == id || *end != '\0')
         return -EBADMSG;

@@ -19,6 +19,7 @@ struct tc_mount {
     const char *root;   /* what of its file system is mounted */
     const char *target;
     const char *filesystem;
+    const char *options; /* of the file system: "rw,memory" */
 };
 
 struct tc_mounts {

@@ -26,6 +26,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "plan/groups.h"
 #include "plan/request.h"
 #include "policy/decide.h"
 #include "policy/ruleset.h"
@@ -182,6 +183,9 @@ struct tc_plan {
     const char *program; /* absolute path in the cell, or NULL: searched in PATH by init (not found then) */
 
     struct tc_limits limits; /* effective: a clear bit means none */
+    unsigned group;          /* TC_CONTROLLER_BIT()s of the call's control group; 0: it has none */
+    unsigned group_versions[TC_CONTROLLER_COUNT];
+    bool count_processes; /* pids is held by RLIMIT_NPROC in the cell's user namespace, not by a group */
     bool output_stop;
     enum tc_stdin stdin_mode; /* never DEFAULT */
     const char *stdin_data;

@@ -4,6 +4,7 @@
 #include "base/emit.h"
 #include "base/hash.h"
 #include "plan/compile.h"
+#include "plan/limiting.h"
 #include "plan/names.h"
 #include "plan/notify.h"
 
@@ -146,6 +147,11 @@ static void emit_limits(struct tc_emit *emit, const struct tc_plan *plan)
             tc_emit_null(emit, keys[limit]);
     }
     tc_emit_bool(emit, "output_stop", plan->output_stop);
+    tc_emit_object(emit, "held_by");
+    for (enum tc_limit limit = 0; limit < TC_LIMIT_COUNT; limit++)
+        if (tc_limit_means(plan, limit) != NULL && (plan->limits.set & (1u << limit)))
+            tc_emit_string(emit, tc_limit_name(limit), tc_limit_means(plan, limit));
+    tc_emit_object_end(emit);
     tc_emit_object_end(emit);
 }
 

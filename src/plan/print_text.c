@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "plan/compile.h"
+#include "plan/limiting.h"
 #include "plan/names.h"
 #include "plan/notify.h"
 
@@ -128,6 +129,15 @@ static void print_command(const struct tc_plan *plan, struct tc_buf *out)
     put_fact(out, "stdin", tc_stdin_name(plan->stdin_mode));
 }
 
+static void put_limit(const struct tc_plan *plan, enum tc_limit limit, const char *unit, struct tc_buf *out)
+{
+    const char *means = tc_limit_means(plan, limit);
+
+    tc_buf_printf(out, "  %-12s%llu%s%s%s%s\n", tc_limit_name(limit), (unsigned long long)plan->limits.value[limit],
+                  unit, limit == TC_LIMIT_OUTPUT && plan->output_stop ? ", then stop" : "", means != NULL ? ": " : "",
+                  means != NULL ? means : "");
+}
+
 static void print_limits(const struct tc_plan *plan, struct tc_buf *out)
 {
     static const char *const units[TC_LIMIT_COUNT] = {[TC_LIMIT_WALL] = " ms",    [TC_LIMIT_CPU_TIME] = " ms",
@@ -139,8 +149,7 @@ static void print_limits(const struct tc_plan *plan, struct tc_buf *out)
     tc_buf_string(out, "\nlimits\n");
     for (enum tc_limit limit = 0; limit < TC_LIMIT_COUNT; limit++)
         if (plan->limits.set & (1u << limit))
-            tc_buf_printf(out, "  %-12s%llu%s%s\n", tc_limit_name(limit), (unsigned long long)plan->limits.value[limit],
-                          units[limit], limit == TC_LIMIT_OUTPUT && plan->output_stop ? ", then stop" : "");
+            put_limit(plan, limit, units[limit], out);
 }
 
 static void print_environment(const struct tc_plan *plan, struct tc_buf *out)

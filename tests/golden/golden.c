@@ -182,6 +182,24 @@ static void read_request(struct golden *golden)
     read_mounts(golden);
 }
 
+/* "groups" of the facts: for each controller the version that has it, or a word for what keeps it from being used. */
+static void read_groups(struct golden *golden)
+{
+    static const char *const words[TC_GROUP_LACK_COUNT] = {"usable",    "absent",     "unseen",  "read-only",
+                                                           "forbidden", "not-handed", "occupied"};
+    struct tc_fact_groups *groups = &golden->world.facts.groups;
+    struct tc_json object, item;
+
+    groups->looked = tc_json_member(&golden->facts, "groups", &object);
+    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++) {
+        bool there = groups->looked && tc_json_member(&object, tc_controller_name(i), &item);
+        int lack = there ? get_word(golden, &item, "lack", words, TC_GROUP_LACK_COUNT) : TC_GROUP_ABSENT;
+
+        groups->controllers[i] = (struct tc_fact_controller){there ? (unsigned)get_number(&item, "version", 2) : 0,
+                                                             (enum tc_group_lack)lack, lack ? NULL : "/group", false};
+    }
+}
+
 static void read_facts(struct golden *golden)
 {
     struct tc_facts *facts = &golden->world.facts;
@@ -195,6 +213,8 @@ static void read_facts(struct golden *golden)
     facts->environ = read_list(golden, &golden->facts, "environ", facts->environ);
     facts->landlock_abi = (unsigned)get_number(&golden->facts, "landlock_abi", facts->landlock_abi);
     facts->mediation = get_flag(&golden->facts, "mediation", false);
+    facts->process_limit = get_flag(&golden->facts, "process_limit", true);
+    read_groups(golden);
     facts->proc_visible = get_flag(&golden->facts, "proc_visible", true);
     facts->proc_masks = tc_proc_masks;
     facts->stdin_terminal = get_flag(&golden->facts, "stdin_terminal", false);
@@ -318,10 +338,8 @@ static void read_file(const char *path, struct tc_buf *out)
 /* Every line a comment, as TAP wants it. */
 static void print_comment(const char *path, char *text)
 {
-    char *line;
-
     printf("# got instead of %s:\n", path);
-    while ((line = strsep(&text, "\n")) != NULL)
+    for (char *line; (line = strsep(&text, "\n")) != NULL;)
         printf("# %s\n", line);
 }
 
