@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cell/cell.h"
 #include "cell/launch.h"
+#include "kernel/cgroup.h"
 #include "kernel/clone.h"
 #include "kernel/socket.h"
 
@@ -43,9 +45,10 @@ static int open_descriptors(struct tc_launch *launch, struct tc_error *err)
 
 #if TC_LAUNCH_FORK
 
-static pid_t spawn(struct tc_launch *launch)
+static pid_t spawn(struct tc_launch *launch, int group)
 {
-    pid_t pid = tc_clone_copied(CLONE_FLAGS, &launch->cell.pidfd);
+    pid_t pid = group < 0 ? tc_clone_copied(CLONE_FLAGS, &launch->cell.pidfd)
+                          : tc_clone_copied_into(group, CLONE_FLAGS, &launch->cell.pidfd);
 
     if (pid == 0)
         _exit(tc_child_main(launch));
@@ -55,7 +58,7 @@ static pid_t spawn(struct tc_launch *launch)
 #else
 
 /* The lowest page stays closed: a stack that is too small ends the child, not the parent's data. */
-static pid_t spawn(struct tc_launch *launch)
+static int make_stack(struct tc_launch *launch)
 {
     char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);
@@ -63,24 +66,56 @@ static pid_t spawn(struct tc_launch *launch)
     if (stack == MAP_FAILED)
         return -errno;
     launch->stack = stack;
-    if (mprotect(stack, guard, PROT_NONE) < 0)
-        return -errno;
-    return tc_clone_shared(CLONE_FLAGS, stack, STACK_SIZE, tc_child_main, launch, &launch->cell.pidfd);
+    return mprotect(stack, guard, PROT_NONE) < 0 ? -errno : 0;
+}
+
+static pid_t spawn(struct tc_launch *launch, int group)
+{
+    int r = launch->stack == NULL ? make_stack(launch) : 0;
+
+    if (r < 0)
+        return r;
+    if (group < 0)
+        return tc_clone_shared(CLONE_FLAGS, launch->stack, STACK_SIZE, tc_child_main, launch, &launch->cell.pidfd);
+    return tc_clone_shared_into(group, CLONE_FLAGS, launch->stack, STACK_SIZE, tc_child_main, launch,
+                                &launch->cell.pidfd);
 }
 
 #endif
 
+/* Where the child could not be made right in its group. It waits for the plan before it hides what lies above that. */
+static int move(struct tc_launch *launch, struct tc_error *err)
+{
+    char text[24];
+    int r;
+
+    snprintf(text, sizeof text, "%d", (int)launch->cell.pid);
+    r = tc_cgroup_write(launch->groups.unified, "cgroup.procs", text);
+    if (r == 0)
+        return 0;
+    tc_error_set(err, r, "move the cell to its control group");
+    return tc_error_stage(err, "limits");
+}
+
 int tc_launch_spawn(struct tc_launch *launch, struct tc_error *err)
 {
+    int group = launch->groups.unified;
     pid_t pid;
 
     launch->inherited = launch->ends;
-    pid = spawn(launch);
+    pid = spawn(launch, group);
+    /* No clone3() (a filter around toolcell), no such flag, or no such place: whatever it is, the other way tells. */
+    if (pid < 0 && group >= 0)
+        pid = spawn(launch, TC_NO_FD);
+    else
+        group = TC_NO_FD;
     if (pid < 0) {
         tc_error_set(err, pid, TC_LAUNCH_NAMESPACES);
         return tc_error_stage(err, "namespaces");
     }
     launch->cell.pid = pid;
+    if (group >= 0 && move(launch, err) < 0)
+        return err->code;
     /* The child has its own. While these were open here, its end could not be seen. */
     tc_cleanup_fd(&launch->ends.control[1]);
     tc_cleanup_fd(&launch->ends.report[1]);
@@ -108,7 +143,7 @@ static int begin_guarded(struct tc_launch *launch)
     return TC_LAUNCH_FORK ? 0 : tc_launch_spawn(launch, &launch->failure);
 }
 
-struct tc_launch *tc_cell_begin(enum tc_net net)
+struct tc_launch *tc_cell_begin(enum tc_net net, const struct tc_cell_groups *groups)
 {
     struct tc_launch *launch = malloc(sizeof *launch);
     struct tc_launch_guard guard;
@@ -116,6 +151,7 @@ struct tc_launch *tc_cell_begin(enum tc_net net)
     if (launch == NULL)
         return NULL;
     *launch = (struct tc_launch){.net = net,
+                                 .groups = groups != NULL ? *groups : (struct tc_cell_groups){.unified = TC_NO_FD},
                                  .cell = TC_CELL_EMPTY,
                                  .lease = TC_NO_FD,
                                  .ends = {{TC_NO_FD, TC_NO_FD}, {TC_NO_FD, TC_NO_FD}},

@@ -276,7 +276,7 @@ int tc_cell_await_ready(struct tc_cell *cell, struct tc_error *err)
 
 int tc_cell_launch(const struct tc_plan *plan, struct tc_cell *ret, struct tc_error *err)
 {
-    struct tc_launch *launch = tc_cell_begin(plan->net);
+    struct tc_launch *launch = tc_cell_begin(plan->net, NULL);
     int r = tc_cell_build(launch, plan, err);
 
     *ret = TC_CELL_EMPTY;

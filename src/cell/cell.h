@@ -37,6 +37,14 @@ struct tc_cell {
                       .twin = TC_NO_FD,                                                                                \
                       .listener = TC_NO_FD})
 
+/* The control groups that the cell is to live in, as descriptors of the caller, borrowed until the cell is built. */
+#define TC_CELL_JOINS 8
+struct tc_cell_groups {
+    int unified;              /* directory of one of version 2, or TC_NO_FD */
+    int joins[TC_CELL_JOINS]; /* files "tasks" of groups of version 1, open for writing */
+    size_t join_count;
+};
+
 /* A launch that has begun: what needs no plan is under way in a process of its own. */
 struct tc_launch;
 
@@ -49,11 +57,13 @@ struct tc_launch;
  * to its default, and stays so: the status and times of a cell could not be had
  * otherwise.
  *
- * @param net  what the plan will say of the network
+ * @param net     what the plan will say of the network
+ * @param groups  where the cell lives from its first moment on, so that it never sees another group as its own; copied;
+ *                NULL: in the caller's
  * @return a new launch, for the three functions that follow. What fails is told by tc_cell_build(); NULL (out of
  *         memory) may be passed on to it
  */
-struct tc_launch *tc_cell_begin(enum tc_net net);
+struct tc_launch *tc_cell_begin(enum tc_net net, const struct tc_cell_groups *groups);
 
 /** End a launch: kill its process, reap it, and free everything. NULL is no launch. */
 void tc_cell_abandon(struct tc_launch *launch);

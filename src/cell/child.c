@@ -66,6 +66,25 @@ static int hold_descriptors(struct tc_child *child)
 }
 
 /*
+ * Should: join the cell's groups of version 1 itself, thread by thread, which is one: the kernel then need not keep
+ * every fork of the host waiting for a grace period of RCU, as it does for a process that is moved by another one
+ * (cgroup_procs_write_start() in kernel/cgroup/cgroup.c).
+ * Mustn't: come after anything that counts for a limit.
+ */
+static int join_groups(struct tc_child *child)
+{
+    const struct tc_cell_groups *groups = &child->launch->groups;
+
+    for (size_t i = 0; i < groups->join_count; i++) {
+        long r = tc_raw3(__NR_write, groups->joins[i], "0", 1);
+
+        if (r < 0)
+            return (int)r;
+    }
+    return 0;
+}
+
+/*
  * Should: stop every propagation of mounts in the new mount namespace.
  * Mustn't: let a mount made from here on appear outside, or one made outside appear here.
  */
@@ -240,6 +259,7 @@ static const struct {
     int (*run)(struct tc_child *child); /* 0 or -errno */
 } early_stages[] = {
     {"namespaces", "set the death signal", begin},
+    {"limits", "join the cell's control groups", join_groups},
     {"namespaces", "hold descriptors for the launch", hold_descriptors},
     {"namespaces", TC_LAUNCH_NAMESPACES, enter_network},
     {"namespaces", "make all mounts private", isolate_mounts},

@@ -11,6 +11,9 @@
 /* Linux takes at most 6 MiB of arguments and environment (fs/exec.c: three quarters of the largest stack). */
 #define BLOCK_MAX (8u << 20)
 #define FALLBACK_PATH "/bin:/usr/bin"
+/* The kernel counts the broker with the cell, since it has the cell's ids in the cell's user namespace: so many threads
+ * of it wait for calls (src/broker/loop.c). Further ones take from what is left to the cell. */
+#define BROKER_TASKS 3
 /* How long after every limit has passed init ends the cell by itself. */
 #define DEADLINE_MARGIN_MS 5000
 
@@ -62,12 +65,19 @@ static bool is_set(const struct tc_limits *limits, enum tc_limit limit)
     return (limits->set & (1u << limit)) != 0;
 }
 
-static void add_limits(struct tc_exec_block *block, const struct tc_limits *limits)
+static void add_limits(struct tc_exec_block *block, const struct tc_plan *plan)
 {
+    const struct tc_limits *limits = &plan->limits;
+
     if (is_set(limits, TC_LIMIT_OPEN_FILES))
         add_limit(block, RLIMIT_NOFILE, limits->value[TC_LIMIT_OPEN_FILES], limits->value[TC_LIMIT_OPEN_FILES]);
     if (is_set(limits, TC_LIMIT_FILE_SIZE))
         add_limit(block, RLIMIT_FSIZE, limits->value[TC_LIMIT_FILE_SIZE], limits->value[TC_LIMIT_FILE_SIZE]);
+    if (plan->count_processes) {
+        uint64_t count = limits->value[TC_LIMIT_PIDS] + (plan->notify != 0 ? BROKER_TASKS : 0);
+
+        add_limit(block, RLIMIT_NPROC, count, count);
+    }
     /* The supervisor counts the whole cell; this holds for one process should the supervisor be stopped. */
     if (is_set(limits, TC_LIMIT_CPU_TIME)) {
         uint64_t seconds = limits->value[TC_LIMIT_CPU_TIME] / 1000 + 2;
@@ -107,7 +117,7 @@ int tc_command_block(const struct tc_plan *plan, struct tc_buf *out, struct tc_e
 
     if (argc > BLOCK_MAX / sizeof(uint32_t) || envc > BLOCK_MAX / sizeof(uint32_t))
         return tc_error_set(err, -E2BIG, "arguments and environment");
-    add_limits(&block, &plan->limits);
+    add_limits(&block, plan);
     tc_buf_append(out, &block, sizeof block);
     block.argv = append_table(out, argc);
     block.envv = append_table(out, envc);

@@ -26,7 +26,8 @@ struct tc_launch_ends {
 /* The parent's. The child changes nothing in it but what is marked as its own; before the handover it reads only what
  * tc_cell_begin() has set. Descriptor numbers mean the parent's table unless they are the child's own. */
 struct tc_launch {
-    enum tc_net net;         /* set by tc_cell_begin(), as the next seven */
+    enum tc_net net; /* set by tc_cell_begin(), as the next eight */
+    struct tc_cell_groups groups;
     struct tc_error failure; /* why there is no child; code 0: there is one, or with -Dlaunch=fork will be */
     struct tc_cell cell;     /* pid and pidfd while it lives */
     int dumpable;            /* what to set it back to, or -1 */

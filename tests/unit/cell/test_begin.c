@@ -32,7 +32,7 @@ START_TEST(test_abandoned)
     size_t fds = fixture_count_fds();
 
     for (long delay_us = 0; delay_us < 2000; delay_us += 50) {
-        struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
+        struct tc_launch *launch = tc_cell_begin(fixture.plan.net, NULL);
 
         ck_assert_ptr_nonnull(launch);
         ck_assert_int_eq(launch->failure.code, 0);
@@ -51,7 +51,7 @@ START_TEST(test_abandoned_while_it_is_built)
     struct tc_error err = {0};
 
     for (long delay_us = 0; delay_us < 4000; delay_us += 100) {
-        struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
+        struct tc_launch *launch = tc_cell_begin(fixture.plan.net, NULL);
 
         ck_assert_int_eq(tc_cell_build(launch, &fixture.plan, &err), 0);
         sleep_us(delay_us);
@@ -63,7 +63,7 @@ END_TEST
 
 START_TEST(test_built_late)
 {
-    struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
+    struct tc_launch *launch = tc_cell_begin(fixture.plan.net, NULL);
     struct tc_error err = {0};
     struct tc_cell cell;
     int r;
@@ -83,7 +83,7 @@ END_TEST
 START_TEST(test_another_network)
 {
     size_t fds = fixture_count_fds();
-    struct tc_launch *launch = tc_cell_begin(TC_NET_HOST);
+    struct tc_launch *launch = tc_cell_begin(TC_NET_HOST, NULL);
     struct tc_error err = {0};
 
     ck_assert_int_eq(tc_cell_build(launch, &fixture.plan, &err), -EINVAL);
@@ -97,7 +97,7 @@ END_TEST
 /* A supervisor that begins and is killed; tells who its child is. Never returns. */
 static void begin_and_wait(int report)
 {
-    struct tc_launch *launch = tc_cell_begin(fixture.plan.net);
+    struct tc_launch *launch = tc_cell_begin(fixture.plan.net, NULL);
 
     if (write(report, &launch->cell.pid, sizeof launch->cell.pid) != (ssize_t)sizeof launch->cell.pid)
         _exit(1);
