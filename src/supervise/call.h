@@ -14,6 +14,7 @@
 #include "cell/cell.h"
 #include "supervise/approval.h"
 #include "supervise/cpu.h"
+#include "supervise/group.h"
 #include "supervise/output.h"
 #include "supervise/poller.h"
 #include "supervise/signals.h"
@@ -93,6 +94,7 @@ struct tc_call {
     uint64_t delivered;   /* bytes of output within the limit */
     uint64_t thrown_away; /* bytes beyond it */
 
+    struct tc_group *group;   /* its control groups, or NULL */
     struct tc_launch *launch; /* until the cell is built, or NULL */
     struct tc_cell cell;
     struct tc_poller poller;
@@ -224,6 +226,17 @@ uint64_t tc_mediation_cpu_ms(const struct tc_call *call);
 uint64_t tc_mediation_denials(const struct tc_call *call);
 
 void tc_mediation_close(struct tc_call *call);
+
+/* usage.c */
+
+/** Bring call->cpu up to date. 0, or -errno: nothing shows it. */
+int tc_usage_cpu(struct tc_call *call);
+
+/** Take up the bytes that a dead cell has read and written, before its init is reaped. */
+void tc_usage_io(struct tc_call *call);
+
+/** Take up what the control groups of a dead cell tell, over what was found without them. */
+void tc_usage_group(struct tc_call *call);
 
 /* denial.c */
 

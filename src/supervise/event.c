@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/emit.h"
 #include "base/text.h"
+#include "plan/limiting.h"
 #include "supervise/call.h"
 
 #define ENVELOPE 512u          /* everything in an output event but the data, generously */
@@ -148,6 +149,28 @@ static void emit_degraded(struct tc_emit *emit, const struct tc_plan *plan)
     tc_emit_array_end(emit);
 }
 
+/* What holds limits there, and the older version where that is part of it. */
+static void emit_group(struct tc_emit *emit, const struct tc_plan *plan)
+{
+    unsigned held = tc_limits_held(plan), version = 2;
+
+    if (held == 0) {
+        tc_emit_null(emit, "cgroup");
+        return;
+    }
+    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
+        if ((held & TC_CONTROLLER_BIT(i)) && plan->group_versions[i] < version)
+            version = plan->group_versions[i];
+    tc_emit_object(emit, "cgroup");
+    tc_emit_unsigned(emit, "version", version);
+    tc_emit_array(emit, "controllers");
+    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
+        if (held & TC_CONTROLLER_BIT(i))
+            tc_emit_string(emit, NULL, tc_controller_name(i));
+    tc_emit_array_end(emit);
+    tc_emit_object_end(emit);
+}
+
 static void emit_enforcement(struct tc_emit *emit, const struct tc_call *call)
 {
     static const char *const namespaces[] = {"user", "mount", "pid", "ipc", "uts"};
@@ -164,7 +187,7 @@ static void emit_enforcement(struct tc_emit *emit, const struct tc_call *call)
     tc_emit_array_end(emit);
     tc_emit_unsigned(emit, "landlock_abi", plan->landlock_abi);
     tc_emit_string(emit, "seccomp", plan->filter_size > 0 ? plan->filter_name : NULL);
-    tc_emit_null(emit, "cgroup");
+    emit_group(emit, plan);
     tc_emit_bool(emit, "mediation", plan->notify != 0);
     tc_emit_unsigned(emit, "uid", call->cell.host_uid);
     tc_emit_object_end(emit);
@@ -233,7 +256,7 @@ static void emit_counts(struct tc_emit *emit, const struct tc_result *result)
     tc_emit_bool(emit, "truncated", result->truncated);
     tc_emit_object_end(emit);
     tc_emit_unsigned(emit, "oom_kills", result->oom_kills);
-    tc_emit_unsigned(emit, "pids_denied", result->pids_denied);
+    emit_measured(emit, "pids_denied", result->pids_denied);
     tc_emit_bool(emit, "disk_full", result->disk_full);
     tc_emit_unsigned(emit, "leftover_processes", result->leftover_processes);
     tc_emit_unsigned(emit, "denials", result->denials);

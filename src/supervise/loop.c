@@ -61,12 +61,14 @@ void tc_call_decide(struct tc_call *call, enum tc_outcome outcome)
 /* Kill what lives. Its last words on the control socket are of no interest any more. */
 static void kill_cell(struct tc_call *call)
 {
+    uint64_t thousandths;
+
     if (call->phase >= TC_PHASE_DYING)
         return;
     call->phase = TC_PHASE_DYING;
     /* Children that the kernel reaps when init dies are in nobody's sum. */
     if (!call->ended && call->exec_ms != 0)
-        tc_cpu_look(&call->cpu, call->cell.pid);
+        tc_usage_cpu(call);
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_approval_close(call);
     tc_input_close(call);
@@ -75,6 +77,8 @@ static void kill_cell(struct tc_call *call)
     tc_timers_clear(&call->timers, TC_TIMER_GRACE);
     tc_timers_set(&call->timers, TC_TIMER_DEATH, DEATH_MS);
     tc_cell_kill(&call->cell);
+    if (tc_call_limit(call, TC_LIMIT_CPUS, &thousandths))
+        tc_group_hurry(call->group);
 }
 
 void tc_call_end(struct tc_call *call, enum tc_outcome outcome)
@@ -240,7 +244,7 @@ int tc_call_look_at_cpu(struct tc_call *call)
 
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit_ms))
         return 0;
-    code = tc_cpu_look(&call->cpu, call->cell.pid);
+    code = tc_usage_cpu(call);
     if (code < 0)
         return code;
     spent_ms = call->cpu.user_ms + call->cpu.system_ms + tc_mediation_cpu_ms(call);

@@ -54,6 +54,9 @@ static enum tc_outcome outcome_of_signal(const struct tc_call *call, int signal,
 {
     uint64_t limit;
 
+    /* Who sent it the kernel does not tell. It kills for memory whoever has most of it. */
+    if (signal == SIGKILL && tc_group_oom_kills(call->group) > 0)
+        return TC_OUTCOME_OOM;
     if (signal == SIGXFSZ && tc_call_limit(call, TC_LIMIT_FILE_SIZE, &limit))
         return TC_OUTCOME_DISK_LIMIT;
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit))
@@ -193,6 +196,10 @@ static void init_lost(struct tc_call *call, int reaped, int status)
         tc_call_decide(call, TC_OUTCOME_TIMEOUT);
         return;
     }
+    if (tc_group_oom_kills(call->group) > 0) {
+        tc_call_decide(call, TC_OUTCOME_OOM);
+        return;
+    }
     tc_result_word_death(&error, "the cell's init", reaped, status);
     tc_error_stage(&error, "cell");
     tc_result_setup_failed(call, &error);
@@ -211,11 +218,13 @@ void tc_result_complete(struct tc_call *call)
 
     if (call->exec_ms != 0)
         result->wall_ms = tc_clock_ms() - call->exec_ms;
+    tc_usage_io(call);
     reaped = tc_cell_reap(&call->cell, &user_us, &system_us, &status);
     if (reaped == 0) {
         result->cpu_user_ms = larger(user_us / 1000, call->cpu.user_ms) + call->mediation.user_us / 1000;
         result->cpu_system_ms = larger(system_us / 1000, call->cpu.system_ms) + call->mediation.system_us / 1000;
     }
+    tc_usage_group(call);
     if (!call->decided)
         init_lost(call, reaped, status);
 }

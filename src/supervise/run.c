@@ -131,6 +131,7 @@ static void close_call(struct tc_call *call)
         tc_mediation_close(call);
         tc_cell_release(&call->cell);
     }
+    tc_group_free(tc_take_ptr(call->group));
     tc_buf_free(&call->mediation.lines);
     for (int i = 0; i < TC_SINK_COUNT; i++)
         tc_sink_close(&call->sinks[i]);
@@ -185,6 +186,7 @@ int tc_call_start(struct tc_call *call, struct tc_error *err)
     if (tc_call_limit(call, TC_LIMIT_WALL, &wall_ms))
         tc_timers_set(&call->timers, TC_TIMER_WALL, wall_ms);
     tc_input_pump(call);
+    tc_group_sweep(call->group); /* what others have left: beside the command, whom it does not keep waiting */
     return 0;
 }
 
@@ -246,6 +248,8 @@ static int boot(struct tc_call *call, struct tc_error *err)
     if (code == 0)
         code = tc_cell_await_ready(&call->cell, err);
     if (code == 0)
+        code = tc_group_limit(call->group, call->plan, err);
+    if (code == 0)
         code = start_command(call, err);
     return code;
 }
@@ -267,8 +271,8 @@ static void skip_to_result(struct tc_call *call, const struct tc_error *error)
     tc_timers_set(&call->timers, TC_TIMER_READER, READER_MS);
 }
 
-int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, const struct tc_report *report,
-                     struct tc_result *ret)
+int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, struct tc_group *group,
+                     const struct tc_report *report, struct tc_result *ret)
 {
     char chunk[TC_HELD_MAX + TC_READ_SIZE];
     struct tc_error error = {0};
@@ -279,6 +283,7 @@ int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, const
     init_result(ret);
     init_call(&call, plan, report, ret, chunk);
     call.launch = launch;
+    call.group = group;
     code = open_call(&call, &error);
     if (code == 0 && boot(&call, &error) < 0)
         skip_to_result(&call, &error);

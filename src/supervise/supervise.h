@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cell/cell.h"
 #include "plan/plan.h"
+#include "supervise/group.h"
 
 enum tc_outcome {
     TC_OUTCOME_EXITED,
@@ -70,13 +71,14 @@ struct tc_report {
  *
  * @param plan    borrowed
  * @param launch  what tc_cell_begin() has returned for the plan's network; taken
+ * @param group   the call's control groups, which the launch has begun in; taken; NULL where the plan has none
  * @param report  borrowed, with its question only where ask is not TC_ASK_DENY; with events on descriptor 1 or 2 what
  * the command writes there is in the events only
  * @param ret     filled in; ret->status is the exit status
  * @return 0 always
  */
-int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, const struct tc_report *report,
-                     struct tc_result *ret);
+int tc_supervise_run(const struct tc_plan *plan, struct tc_launch *launch, struct tc_group *group,
+                     const struct tc_report *report, struct tc_result *ret);
 
 /**
  * Deliver the result of a call that never had a cell: the one `result` event,

@@ -209,11 +209,12 @@ struct tc_launch {
     const struct tc_plan *plan;
 };
 
-struct tc_launch *tc_cell_begin(enum tc_net net)
+struct tc_launch *tc_cell_begin(enum tc_net net, const struct tc_cell_groups *groups)
 {
     struct tc_launch *launch = malloc(sizeof *launch);
 
     (void)net;
+    (void)groups;
     return launch;
 }
 

@@ -109,7 +109,7 @@ static void supervise(struct call *call, int out, int err, int report)
         told.result = call->result;
         tc_supervise_report(&call->plan, &call->report, &told.result);
     } else {
-        tc_supervise_run(&call->plan, tc_cell_begin(call->plan.net), &call->report, &told.result);
+        tc_supervise_run(&call->plan, tc_cell_begin(call->plan.net, NULL), NULL, &call->report, &told.result);
     }
     getrusage(RUSAGE_SELF, &after);
     setrlimit(RLIMIT_NOFILE, &files);
