@@ -45,5 +45,7 @@ int tc_inquiry_look(struct tc_inquiry *inquiry, char *const *argv)
     if (tc_streams_settle_stdin(&inquiry->call, &inquiry->err) < 0 ||
         tc_prepare_rules(&inquiry->call, &inquiry->prepared, &inquiry->err) < 0)
         return inquiry->err.code;
+    if (tc_prepare_groups(&inquiry->call, &inquiry->prepared, &inquiry->err) < 0)
+        return inquiry->err.code;
     return tc_prepare_facts(&inquiry->call, &inquiry->prepared, &inquiry->err);
 }

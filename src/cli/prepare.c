@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "cli/file.h"
 #include "cli/locate.h"
+#include "plan/limiting.h"
+#include "plan/mounts.h"
 
 #define DEFAULT_POLICY "workspace"
 
@@ -67,6 +69,36 @@ static const char *const *policy_files(const struct tc_invocation *call, const s
     return files;
 }
 
+static unsigned wanted_controllers(const struct tc_invocation *call, const struct tc_prepared *prepared)
+{
+    struct tc_limits asked = tc_limits_asked(prepared->rules, &call->request);
+
+    return tc_limits_controllers(&asked);
+}
+
+int tc_prepare_groups(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
+{
+    unsigned wanted = wanted_controllers(call, prepared);
+    struct tc_mounts mounts;
+    int code;
+
+    if (wanted == 0)
+        return 0;
+    code = tc_mounts_read(call->request.arena, &mounts, err);
+    if (code < 0)
+        return tc_error_stage(err, "facts");
+    code = tc_groups_gather(call->request.arena, &mounts, wanted, &prepared->groups);
+    if (code == 0)
+        return 0;
+    tc_error_set(err, code, "look at the control groups");
+    return tc_error_stage(err, "facts");
+}
+
+unsigned tc_prepared_controllers(const struct tc_invocation *call, const struct tc_prepared *prepared)
+{
+    return tc_groups_usable(&prepared->groups, wanted_controllers(call, prepared));
+}
+
 int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
 {
     const char *const *protect = policy_files(call, prepared);
@@ -75,6 +107,7 @@ int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepa
         return tc_error_set(err, -ENOMEM, "policy");
     if (tc_facts_gather(prepared->rules, &call->request, protect, &prepared->facts, err) < 0)
         return tc_error_stage(err, "facts");
+    prepared->facts->groups = prepared->groups;
     return 0;
 }
 

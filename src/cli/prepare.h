@@ -9,7 +9,8 @@
 /* What a call becomes on its way to a cell. Each stage needs the one before. */
 struct tc_prepared {
     struct tc_ruleset *rules;
-    const char *policy_path; /* file the rules came from, or NULL; lives in the call's arena */
+    const char *policy_path;      /* file the rules came from, or NULL; lives in the call's arena */
+    struct tc_fact_groups groups; /* texts in the call's arena; not looked at where no limit needs a group */
     struct tc_facts *facts;
     struct tc_plan *plan;
 };
@@ -20,7 +21,14 @@ void tc_prepared_free(struct tc_prepared *prepared);
 /** Load the rules: from the request, a descriptor, a file or a preset; tightened by the project's where asked for. */
 int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
 
-/** Look at the host. */
+/** Look for a place for the call's control groups, where its limits need any. They are made before the cell is begun.
+ */
+int tc_prepare_groups(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
+
+/** The controllers of the groups to be made; 0: the call does without. */
+unsigned tc_prepared_controllers(const struct tc_invocation *call, const struct tc_prepared *prepared);
+
+/** Look at the rest of the host. */
 int tc_prepare_facts(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
 
 /** Compile. The plan's hash is taken where it is going to be told. */

@@ -31,6 +31,7 @@ struct run {
     struct tc_invocation call;
     struct tc_prepared prepared;
     struct tc_report report;
+    struct tc_group *group;      /* made since then, where limits need one; NULL before and after */
     struct tc_launch *launch;    /* under way since the rules are known; NULL before and after */
     struct tc_decision decision; /* of the rules on the start of the command */
     struct tc_error err;
@@ -98,7 +99,11 @@ static int prepare(struct run *run, const struct tc_options *options)
         return tc_error_stage(err, "request");
     if (tc_prepare_rules(&run->call, &run->prepared, err) < 0)
         return err->code;
-    run->launch = tc_cell_begin(run->call.request.net);
+    if (tc_prepare_groups(&run->call, &run->prepared, err) < 0 ||
+        tc_group_make(&run->prepared.groups, tc_prepared_controllers(&run->call, &run->prepared), run->report.id,
+                      &run->group, err) < 0)
+        return err->code;
+    run->launch = tc_cell_begin(run->call.request.net, tc_group_joins(run->group));
     if (tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
         return err->code;
     return tc_prepare_plan(&run->call, TC_COMPILE_RUN, run->report.events >= 0, &run->prepared, err);
@@ -108,7 +113,7 @@ static int supervise(struct run *run)
 {
     struct tc_result result = {.exit_code = -1};
 
-    tc_supervise_run(run->prepared.plan, tc_take_ptr(run->launch), &run->report, &result);
+    tc_supervise_run(run->prepared.plan, tc_take_ptr(run->launch), tc_take_ptr(run->group), &run->report, &result);
     return result.status;
 }
 
@@ -134,8 +139,10 @@ static int start(struct run *run, const struct tc_verb *verb, char *const *argum
         code = prepare(run, &options);
     else
         code = tc_error_stage(&run->err, "request");
-    if (code < 0)
+    if (code < 0) {
         tc_cell_abandon(tc_take_ptr(run->launch));
+        tc_group_free(tc_take_ptr(run->group));
+    }
     if (code < 0)
         return tc_failure_report(&run->call.request, &run->report, run->outcome, &run->err);
     return supervise(run);
