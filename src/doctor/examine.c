@@ -28,6 +28,7 @@
 
 #include "doctor/probe.h"
 #include "plan/built.h"
+#include "plan/kernel_facts.h"
 
 #define TIMEOUT_MS 5000
 #define CELL_TIMEOUT_MS 20000
@@ -114,6 +115,21 @@ static void set_unbuilt(struct tc_examination *ret, enum tc_promise promise, boo
         set_promise(ret, promise, possible, possible ? detail : lacking);
 }
 
+/* By which version each is held, in the words of the finding. */
+static void conclude_groups(struct tc_examination *ret)
+{
+    const struct tc_finding *finding = &ret->findings[TC_CHECK_CGROUP_DELEGATION];
+    const char *list = strstr(finding->detail, finding->state == TC_STATE_OK ? ": " : "only for ");
+
+    if (!tc_doctor_works(ret))
+        set_promise(ret, TC_PROMISE_LIMITS_GROUP, false, "no cell can be started here");
+    else if (finding->state == TC_STATE_MISSING || list == NULL)
+        set_promise(ret, TC_PROMISE_LIMITS_GROUP, false, "needs cgroup-delegation");
+    else
+        set_promise(ret, TC_PROMISE_LIMITS_GROUP, finding->state == TC_STATE_OK,
+                    finding->state == TC_STATE_OK ? list + 2 : list);
+}
+
 static void conclude(struct tc_examination *ret)
 {
     static const char none[] = "no cell can be started here";
@@ -128,10 +144,12 @@ static void conclude(struct tc_examination *ret)
     set_unbuilt(ret, TC_PROMISE_RULES_MEDIATED, true, findings[TC_CHECK_SECCOMP_NOTIFY].state == TC_STATE_OK,
                 "globs, ask, and denies below allows: a broker", "needs seccomp-notify");
     set_promise(ret, TC_PROMISE_LIMITS_PROCESS, works,
-                works ? "wall and CPU time, output, scratch, file size, open files" : none);
-    set_unbuilt(ret, TC_PROMISE_LIMITS_GROUP, TC_BUILT_GROUP_LIMITS,
-                findings[TC_CHECK_CGROUP_DELEGATION].state == TC_STATE_OK,
-                "memory, CPU share, processes: control groups", "needs cgroup-delegation");
+                !works ? none
+                : tc_kernel_process_limit() || ret->uid == 0
+                    ? "wall and CPU time, output, scratch, file size, open "
+                      "files, number of processes"
+                    : "wall and CPU time, output, scratch, file size, open files");
+    conclude_groups(ret);
     set_promise(ret, TC_PROMISE_NETWORK_NONE, works, works ? "an empty network namespace" : none);
     set_unbuilt(ret, TC_PROMISE_NETWORK_EGRESS, TC_BUILT_EGRESS, true, "chosen addresses", "");
     if (works && !scoped)
