@@ -39,9 +39,9 @@ os.execvp(sys.argv[6], sys.argv[6:])
 CLONE_NEWUSER, CLONE_NEWNET, NEW_LISTENER = 0x10000000, 0x40000000, 8
 EPERM, EACCES, ENOSYS = 1, 13, 38
 NUMBERS = {  # system calls by machine
-    "x86_64": {"clone": 56, "seccomp": 317, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
+    "x86_64": {"clone": 56, "clone3": 435, "seccomp": 317, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
                "pidfd_send_signal": 424, "unshare": 272, "io_uring_setup": 425, "chroot": 161, "nothing": 1000},
-    "aarch64": {"clone": 220, "seccomp": 277, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
+    "aarch64": {"clone": 220, "clone3": 435, "seccomp": 277, "landlock_create_ruleset": 444, "mount_setattr": 442, "close_range": 436,
                 "pidfd_send_signal": 424, "unshare": 97, "io_uring_setup": 425, "chroot": 51, "nothing": 1000},
 }[os.uname().machine]
 

@@ -104,6 +104,17 @@ def unified():
     return None
 
 
+def grouped(test):
+    """Run a test as whoever can have control groups on this host: root, or a user whose group was delegated to him."""
+    who = "root" if os.geteuid() == 0 or not unified() else "user"
+    return pytest.mark.parametrize("identity", [who], indirect=True)(test)
+
+
+def groups_of_calls():
+    """The directories of calls' control groups, wherever they are on this host."""
+    return {path for path, _, _ in os.walk("/sys/fs/cgroup") if re.fullmatch(r"toolcell-.{36}", os.path.basename(path))}
+
+
 def decode(event):
     """The bytes of a stdout or stderr event."""
     data = event["data"]

@@ -2,12 +2,14 @@
 """What `toolcell doctor` says of this host is what is then true of it."""
 
 import json
+import os
 import subprocess
 
 import jsonschema
 import pytest
 
 import doctoring
+import harness
 from harness import SLACK, SOURCE, as_root
 
 ROOT_ONLY = {"idmapped-here", "idmapped-tmp", "host-ids"}
@@ -53,6 +55,24 @@ def test_what_it_says_of_landlock_and_limits_is_what_a_call_says(cell, doctor):
     assert answer.enforces["network-egress"] == (egress.status == 0), egress.messages
     host = cell.run("true", options=["--net", "host"])
     assert answer.enforces["network-host"] == (host.status == 0), host.messages
+
+
+def test_the_limits_that_it_names_are_those_of_calls(cell, doctor):
+    """As whoever asks: root and a user on this host, or the two callers of the virtual machine."""
+    answer = doctor()
+    detail = {promise["name"]: promise["detail"] for promise in answer.document["enforces"]}
+    assert "number of processes" in detail["limits-process"]
+    for name, value, controller in (("cpus", "1", "cpu"), ("memory", "64M", "memory"), ("pids", "50", "pids")):
+        done = cell.run("true", options=[f"--{name}", value])
+        group = done.of("start")[0]["enforcement"]["cgroup"] if done.status == 0 else None
+        assert (f"{controller} by version " in detail["limits-group"]) == (group is not None), (detail, done)
+        if group:
+            assert f"{controller} by version {group['version']}" in detail["limits-group"] and controller in group["controllers"]
+    if os.geteuid() == 0 and cell.identity.uid == 0 or harness.unified() and os.geteuid() != 0:
+        version = 2 if harness.unified() else 1
+        assert detail["limits-group"] == f"cpu by version {version}, memory by version {version}, pids by version {version}"
+    else:
+        assert detail["limits-group"] == "needs cgroup-delegation" and not answer.enforces["limits-group"]
 
 
 def test_mediated_rules_are_enforced_exactly_where_it_says_so(cell, doctor):

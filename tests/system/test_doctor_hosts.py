@@ -134,20 +134,21 @@ def test_no_control_groups_at_all(doctor):
 @as_root
 @pytest.mark.unified
 def test_a_group_hands_on_only_what_it_was_given(doctor):
-    """Whatever the root has. The control was given all that limits need."""
-    outer = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
-    inner = outer / "inner"
-    inner.mkdir(parents=True)
-    inside = ["sh", "-c", f'echo $$ > {inner}/cgroup.procs && exec "$@"', "sh"]
-    try:
-        (outer / "cgroup.subtree_control").write_text("+cpu +memory +pids")
-        assert doctor(*inside).state("cgroup-delegation") == "ok", "the control"
-        (outer / "cgroup.subtree_control").write_text("-cpu -pids")
-        check = doctor(*inside).checks["cgroup-delegation"]
-    finally:
-        inner.rmdir()
-        outer.rmdir()
-    assert check["state"] == "degraded" and check["detail"].endswith("but only for memory"), check
+    """In a container, whose root is a group that was given less than the host's. The control was given all."""
+    checks = []
+    for given in ("+cpu +memory +pids", "+memory"):
+        outer = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
+        (outer / "inner").mkdir(parents=True)
+        enter = f'echo $$ > {outer}/cgroup.procs && exec unshare --cgroup --mount sh -c "$0" sh "$@"'
+        inside = ('mount -t cgroup2 none /sys/fs/cgroup && echo $$ > /sys/fs/cgroup/inner/cgroup.procs && '
+                  f'echo {given} > /sys/fs/cgroup/cgroup.subtree_control && exec "$@"')
+        try:
+            checks.append(doctor("sh", "-c", enter, inside).checks["cgroup-delegation"])
+        finally:
+            (outer / "inner").rmdir()
+            outer.rmdir()
+    assert checks[0]["state"] == "ok" and checks[0]["detail"].endswith("cpu by version 2, memory by version 2, pids by version 2")
+    assert checks[1]["state"] == "degraded" and checks[1]["detail"].endswith("but only for memory by version 2"), checks
 
 
 def test_filter_forbids_user_namespaces(doctor):

@@ -7,6 +7,20 @@ from harness import SLACK
 
 MIB = 1 << 20
 SPIN = "while True: pass"
+# Start sleeping children until that fails or so many are there; say how many.
+FORKS = """
+    import os, sys, time
+    count, most = 0, int(sys.argv[1])
+    try:
+        while count < most:
+            if os.fork() == 0:
+                time.sleep(30)
+                os._exit(0)
+            count += 1
+    except BlockingIOError:
+        pass
+    print(count)
+"""
 
 
 def test_wall(cell):
@@ -114,12 +128,26 @@ def test_a_limit_that_was_asked_for_is_enforced_or_refused(cell, option):
         assert done.status == 0 and not any(entry["name"] == option[0].strip("-") for entry in done.result["degraded"])
 
 
-def test_a_default_that_cannot_be_enforced_is_told(cell):
-    done = cell.run("true").succeeded()
-    names = [entry["name"] for entry in done.result["degraded"]]
-    enforced = "pids" in (done.of("start")[0]["enforcement"]["cgroup"] or {}).get("controllers", [])
-    assert ("pids" in names) != enforced
-    assert done.of("start")[0]["degraded"] == done.result["degraded"]
+def test_the_default_limit_of_processes_needs_no_group(cell):
+    """The kernel counts them in the cell's own user namespace: threads and processes, init among them."""
+    done = cell.python(FORKS, 600).succeeded()
+    assert 490 < done.answer < 512, "init, the command, and where there is a broker its threads"
+    assert done.of("start")[0]["enforcement"]["cgroup"] is None and done.result["degraded"] == []
+    assert done.result["pids_denied"] is None, "nobody counts that"
+    assert done.result["leftover_processes"] == done.answer
+
+
+def test_threads_count_as_processes(cell):
+    code = """
+        import threading, time
+        started = 0
+        try:
+            for started in range(600): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()
+        except RuntimeError: pass
+        print(started, flush=True)
+        import os; os._exit(0)
+    """
+    assert 490 < cell.python(code).succeeded().answer < 512
 
 
 @pytest.mark.parametrize("option", [
