@@ -144,12 +144,12 @@ START_TEST(test_a_command_that_ignores_signals)
     check_cancelled(&call, 143);
     ck_assert_uint_ge(call.took_ms, 300);
 
-    call_shell(&call, "trap '' TERM; echo up; while :; do sleep 0.01; done");
+    call_shell(&call, "trap 'echo heard' TERM; echo up; while :; do sleep 0.01; done");
     call_limit(&call, TC_LIMIT_GRACE, 60000);
     call_start(&call);
     call_await(&call, "up");
     kill(call.pid, SIGTERM);
-    usleep(100000);
+    call_await(&call, "heard");
     kill(call.pid, SIGINT);
     check_cancelled(&call, 143);
     ck_assert_uint_lt(call.took_ms, 10000);
