@@ -106,8 +106,9 @@ static int perform(struct tc_stopped *stopped)
 
     if ((flags & ~KNOWN_FLAGS) != 0 || (mode & ~(R_OK | W_OK | X_OK)) != 0)
         return TC_TO_FLOOR;
-    if (tc_caller_string(stopped, stopped->args[call->path], path, NULL) < 0)
-        return TC_TO_FLOOR;
+    r = tc_caller_string(stopped, stopped->args[call->path], path, NULL);
+    if (r < 0)
+        return r;
     if (path[0] == '\0') {
         if ((flags & AT_EMPTY_PATH) == 0 || tc_resolve_object(stopped, dirfd, path, true, &object) < 0)
             return TC_TO_FLOOR;
@@ -115,11 +116,11 @@ static int perform(struct tc_stopped *stopped)
     }
     base = tc_base_open(stopped, dirfd, path);
     if (base < 0)
-        return TC_TO_FLOOR;
-    /* What cannot be found is not there for the kernel either, or has no name to judge. */
-    if (tc_object_from(stopped, base, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, &object) < 0)
-        r = TC_TO_FLOOR;
-    else if (tc_given_from(stopped, base, path, given) < 0)
+        return base;
+    /* Why it cannot be found is the answer: the kernel, which knows no rule, would not be told that something failed
+     * here. */
+    r = tc_object_from(stopped, base, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, &object);
+    if (r == 0 && tc_given_from(stopped, base, path, given) < 0)
         r = -EACCES;
     tc_base_close(stopped, base);
     return r != 0 ? r : answer(stopped, &object, given, mode);

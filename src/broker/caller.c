@@ -173,7 +173,7 @@ static long find_field(const char *text, const char *field, int base, long *ret_
     return number;
 }
 
-/* What procfs says of the thread in the named file, as text: 0 or -ESRCH. */
+/* What procfs says of the thread in the named file, as text: 0 or -errno, -ESRCH when the thread is gone. */
 static int read_proc(const struct tc_stopped *stopped, const char *file, char *text, size_t size)
 {
     char name[32];
@@ -184,7 +184,7 @@ static int read_proc(const struct tc_stopped *stopped, const char *file, char *t
     fd = openat(stopped->state->proc, name, O_RDONLY | O_CLOEXEC);
     length = fd < 0 ? -1 : read(fd, text, size - 1);
     if (length <= 0)
-        return -ESRCH;
+        return length == 0 || errno == ENOENT ? -ESRCH : -errno;
     text[length] = '\0';
     return 0;
 }
@@ -194,11 +194,13 @@ static int read_status(struct tc_stopped *stopped)
 {
     char text[2048];
     long first;
+    int r;
 
     if (stopped->status.known)
         return 0;
-    if (read_proc(stopped, "status", text, sizeof text) < 0)
-        return -ESRCH;
+    r = read_proc(stopped, "status", text, sizeof text);
+    if (r < 0)
+        return r;
     stopped->status.umask = (unsigned)find_field(text, "\nUmask:", 8, &first) & 0777;
     stopped->status.pid = (pid_t)find_field(text, "\nNStgid:", 10, &first);
     stopped->status.tid = (pid_t)find_field(text, "\nNSpid:", 10, &first);
@@ -336,9 +338,10 @@ int tc_caller_terminal(struct tc_stopped *stopped)
     unsigned number, major;
     char text[512];
     char *at, *end;
+    int r = read_proc(stopped, "stat", text, sizeof text);
 
-    if (read_proc(stopped, "stat", text, sizeof text) < 0)
-        return -ESRCH;
+    if (r < 0)
+        return r;
     /* "pid (name) state ppid pgrp session tty_nr": the name may hold anything, parentheses too. */
     at = strrchr(text, ')');
     for (int i = 0; at != NULL && i < 5; i++)

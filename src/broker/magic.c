@@ -50,31 +50,33 @@ static bool parse(const char *path, struct place *ret)
     return strlen(path) < sizeof ret->below;
 }
 
-/* The process that a descriptor in the cell's procfs belongs to. */
-static bool find_place(struct tc_stopped *stopped, int fd, struct place *ret)
+/* The process that a descriptor in the cell's procfs belongs to. 1, 0: to none, or -errno. */
+static int find_place(struct tc_stopped *stopped, int fd, struct place *ret)
 {
     struct tc_object object = {.fd = fd};
     const char *below;
+    int r = tc_object_describe(stopped, &object);
 
-    if (tc_object_describe(stopped, &object) < 0 || object.place == NULL)
-        return false;
+    if (r < 0 || object.place == NULL)
+        return r;
     below = tc_path_relative(object.path, object.place->target);
     return below != NULL && parse(below, ret);
 }
 
-/* The caller's own, as far as it looks at itself through this directory. */
-static bool is_own(struct tc_stopped *stopped, const struct place *place)
+/* The caller's own, as far as it looks at itself through this directory: 1, 0 or -errno. */
+static int is_own(struct tc_stopped *stopped, const struct place *place)
 {
     pid_t pid, tid;
+    int r = tc_caller_ids(stopped, &pid, &tid);
 
-    return tc_caller_ids(stopped, &pid, &tid) == 0 && place->pid == pid && (place->tid == 0 || place->tid == tid);
+    return r < 0 ? r : place->pid == pid && (place->tid == 0 || place->tid == tid);
 }
 
 bool tc_magic_own(struct tc_stopped *stopped, int fd)
 {
     struct place place;
 
-    return find_place(stopped, fd, &place) && is_own(stopped, &place);
+    return find_place(stopped, fd, &place) > 0 && is_own(stopped, &place) > 0;
 }
 
 /* self and thread-self of the root; what else is a link there is an ordinary one. */
@@ -119,15 +121,18 @@ int tc_magic_follow(struct tc_stopped *stopped, int directory, const char *name,
 {
     struct place place;
     struct stat what;
+    int r;
 
     if (fstat(directory, &what) < 0)
         return -errno;
     if (what.st_ino == PROC_ROOT_INODE)
         return follow_in_root(stopped, name, text);
-    if (!find_place(stopped, directory, &place))
-        return TC_MAGIC_ORDINARY;
-    if (is_own(stopped, &place))
-        return follow_own(stopped, &place, directory, name);
+    r = find_place(stopped, directory, &place);
+    if (r <= 0)
+        return r < 0 ? r : TC_MAGIC_ORDINARY;
+    r = is_own(stopped, &place);
+    if (r != 0)
+        return r < 0 ? r : follow_own(stopped, &place, directory, name);
     /* Of another process: what the cell may look at, the broker may with its ids and no capability, and no more. */
     return tc_open_how(directory, name, O_PATH, 0, 0);
 }

@@ -152,10 +152,14 @@ int tc_twin_same(const struct tc_stopped *stopped, const struct tc_object *objec
     /* Truncating only what has been compared. */
     tc_auto_fd pinned = tc_twin_open(stopped, object->path, O_PATH | O_NOFOLLOW, 0);
     struct tc_object twin = {.fd = pinned};
+    int r;
 
     if (pinned < 0)
         return pinned == -ELOOP ? -ENOENT : pinned;
-    if (look(pinned, &found) < 0 || !same(&found, &object->stat) || found.stx_nlink == 0)
+    r = look(pinned, &found);
+    if (r < 0)
+        return r;
+    if (!same(&found, &object->stat) || found.stx_nlink == 0)
         return -ENOENT;
     return tc_object_reopen(stopped, &twin, flags);
 }

@@ -58,10 +58,15 @@ static void release(struct taken *taken)
 /* In the order in which the kernel finds fault. */
 static int take(struct tc_stopped *stopped, struct taken *ret)
 {
+    int flags;
+
     ret->fd = tc_caller_fd(stopped, tc_stopped_int(stopped, 0));
     if (ret->fd < 0)
         return ret->fd;
-    if (fcntl(ret->fd, F_GETFL) & O_PATH)
+    flags = fcntl(ret->fd, F_GETFL);
+    if (flags < 0)
+        return -errno;
+    if (flags & O_PATH)
         return -EBADF;
     ret->length = tc_stopped_int(stopped, 2);
     if (ret->length < 0 || (size_t)ret->length > sizeof ret->address.storage)
@@ -69,8 +74,8 @@ static int take(struct tc_stopped *stopped, struct taken *ret)
     return ret->length == 0 ? 0 : tc_caller_read(stopped, stopped->args[1], &ret->address, (size_t)ret->length);
 }
 
-/* The path of a socket file; false when the kernel would not look for one. path: one byte more than fits an address. */
-static bool find_path(const struct taken *taken, char path[sizeof taken->address.file.sun_path + 1])
+/* The path of a socket file: 1; 0 when the kernel would not look for one, or -errno. path: one byte more than fits. */
+static int find_path(const struct taken *taken, char path[sizeof taken->address.file.sun_path + 1])
 {
     size_t length = (size_t)taken->length;
     int domain;
@@ -78,12 +83,14 @@ static bool find_path(const struct taken *taken, char path[sizeof taken->address
 
     if (length <= PATH_AT || length > sizeof taken->address.file || taken->address.any.sa_family != AF_UNIX ||
         taken->address.file.sun_path[0] == '\0')
-        return false;
-    if (getsockopt(taken->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 || domain != AF_UNIX)
-        return false;
+        return 0;
+    if (getsockopt(taken->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0)
+        return errno == ENOTSOCK ? 0 : -errno;
+    if (domain != AF_UNIX)
+        return 0;
     memcpy(path, taken->address.file.sun_path, length - PATH_AT);
     path[length - PATH_AT] = '\0'; /* the kernel does the same: an address may end without */
-    return true;
+    return 1;
 }
 
 /* ---- connect ---- */
@@ -154,8 +161,10 @@ void tc_handle_connect(struct tc_stopped *stopped)
     auto_taken taken = {.fd = TC_NO_FD};
     int r = take(stopped, &taken);
 
-    if (r == 0) {
-        if (find_path(&taken, path))
+    if (r == 0)
+        r = find_path(&taken, path);
+    if (r >= 0) {
+        if (r > 0)
             r = connect_file(stopped, &taken, path);
         else if (leaves_scope(stopped, &taken))
             r = -EPERM; /* what Landlock says */
@@ -236,9 +245,12 @@ void tc_handle_bind(struct tc_stopped *stopped)
 {
     char path[sizeof((struct sockaddr_un *)NULL)->sun_path + 1];
     auto_taken taken = {.fd = TC_NO_FD};
-    /* What cannot be taken the kernel refuses, in its own words. */
-    int r = take(stopped, &taken) == 0 && find_path(&taken, path) ? bind_file(stopped, &taken, path) : 1;
+    int r = take(stopped, &taken);
 
+    /* What cannot be taken the kernel refuses, in its own words. */
+    r = r < 0 ? 0 : find_path(&taken, path);
+    if (r >= 0)
+        r = r > 0 ? bind_file(stopped, &taken, path) : 1;
     release(&taken); /* the caller's closing is the last */
     if (r == 1)
         tc_answer_continue(stopped);

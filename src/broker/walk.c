@@ -100,11 +100,12 @@ static bool only_slashes(const char *text)
     return text[strspn(text, "/")] == '\0';
 }
 
-static bool in_procfs(int fd)
+/* 1, 0 or -errno. */
+static int in_procfs(int fd)
 {
     struct statfs what;
 
-    return fstatfs(fd, &what) == 0 && what.f_type == PROC_SUPER_MAGIC;
+    return fstatfs(fd, &what) < 0 ? -errno : what.f_type == PROC_SUPER_MAGIC;
 }
 
 static int follow_text(struct tc_walk *walk, int link)
@@ -134,8 +135,9 @@ static int follow_link(struct tc_walk *walk, const char *name, int link)
 
     if (++walk->links > LINKS_MOST)
         return -ELOOP;
-    if (!in_procfs(link))
-        return follow_text(walk, link);
+    r = in_procfs(link);
+    if (r <= 0)
+        return r < 0 ? r : follow_text(walk, link);
     r = tc_magic_follow(walk->stopped, walk->at, name, text);
     if (r == TC_MAGIC_ORDINARY)
         return follow_text(walk, link);
@@ -170,7 +172,7 @@ static int step(struct tc_walk *walk, const char *name, bool follow)
     struct stat what;
 
     /* A process that is not dumpable may use its own descriptors; for anybody else the directory is closed. */
-    if (fd == -EACCES && (!last || follow) && in_procfs(walk->at)) {
+    if (fd == -EACCES && (!last || follow) && in_procfs(walk->at) > 0) {
         int r = tc_magic_follow(walk->stopped, walk->at, name, text);
         return r >= 0 && r < TC_MAGIC_ORDINARY ? jump(walk, r) : -EACCES;
     }

@@ -11,9 +11,21 @@ int tc_notify_receive(int listener, struct seccomp_notif *ret)
     return ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0 ? -errno : 0;
 }
 
+/* Of what waits for a lock a signal can end. The question is asked again: taken for "no" it would cost a live caller.
+ */
+static int ask(int listener, unsigned long request, void *argument)
+{
+    int r;
+
+    do
+        r = ioctl(listener, request, argument);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : r;
+}
+
 bool tc_notify_valid(int listener, uint64_t id)
 {
-    return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    return ask(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool go_on)
@@ -21,7 +33,7 @@ int tc_notify_answer(int listener, uint64_t id, int error, int64_t value, bool g
     struct seccomp_notif_resp answer = {
         .id = id, .error = error, .val = value, .flags = go_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0};
 
-    return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : 0;
+    return ask(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
 static int add_fd(int listener, uint64_t id, int fd, unsigned flags, unsigned how)

@@ -2,29 +2,26 @@
 
 /*
  * Every system call that the broker makes for a change fails once, with each
- * of some errors: by functions of this program, which take the place of the C
- * library's. The caller gets an error or the change is made; what is denied is
- * never changed, and nobody hangs. And the caller's limit on files.
+ * of some errors (faults.h). The caller gets an error or the change is made;
+ * what is denied is never changed, and nobody hangs. And the caller's limit on
+ * files.
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cell.h"
-#include "kernel/raw.h"
+#include "faults.h"
 #include "unit.h"
 
 #define GROUPS (TC_NOTIFY_OPEN | TC_NOTIFY_CHANGE | TC_NOTIFY_ACCESS | TC_NOTIFY_WATCH)
@@ -35,88 +32,6 @@ static const char policy[] =
     "{\"pattern\": \"**\", \"operations\": \"all\", \"effect\": \"allow\"}]}";
 
 static struct cell_outcome outcome;
-
-/* ---- calls that fail ---- */
-
-struct fault {
-    atomic_bool armed;
-    atomic_uint at, seen; /* the call that fails, and how many there were */
-    atomic_int error;
-    unsigned injected; /* by the cell: how many did */
-};
-
-static bool in_cell;
-
-/* A result of the kernel as the C library has it; or the error whose turn it is. */
-static long result(long number, long a, long b, long c, long d, long e, long f)
-{
-    struct fault *fault = cell_memory;
-    long r;
-
-    if (!in_cell && fault != NULL && atomic_load(&fault->armed) &&
-        atomic_fetch_add(&fault->seen, 1) == atomic_load(&fault->at))
-        r = -atomic_load(&fault->error);
-    else
-        r = tc_raw6(number, a, b, c, d, e, f);
-    if (r >= 0)
-        return r;
-    errno = (int)-r;
-    return -1;
-}
-
-#define P(pointer) ((long)(pointer))
-
-long syscall(long number, ...)
-{
-    long a[6];
-    va_list list;
-
-    va_start(list, number);
-    for (size_t i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
-    va_end(list);
-    return result(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-#define INSTEAD(type, name, parameters, number, a, b, c, d, e, f)                                                      \
-    type name parameters                                                                                               \
-    {                                                                                                                  \
-        return (type)result(number, a, b, c, d, e, f);                                                                 \
-    }
-INSTEAD(int, mkdirat, (int fd, const char *path, mode_t mode), SYS_mkdirat, fd, P(path), mode, 0, 0, 0)
-INSTEAD(int, mknodat, (int fd, const char *path, mode_t mode, dev_t dev), SYS_mknodat, fd, P(path), mode, (long)dev, 0,
-        0)
-INSTEAD(int, symlinkat, (const char *target, int fd, const char *path), SYS_symlinkat, P(target), fd, P(path), 0, 0, 0)
-INSTEAD(int, unlinkat, (int fd, const char *path, int flags), SYS_unlinkat, fd, P(path), flags, 0, 0, 0)
-INSTEAD(int, linkat, (int fd, const char *path, int to, const char *name, int flags), SYS_linkat, fd, P(path), to,
-        P(name), flags, 0)
-INSTEAD(int, fchmodat, (int fd, const char *path, mode_t mode, int flags), SYS_fchmodat, fd, P(path), mode, flags, 0, 0)
-INSTEAD(int, fchownat, (int fd, const char *path, uid_t uid, gid_t gid, int flags), SYS_fchownat, fd, P(path), uid, gid,
-        flags, 0)
-INSTEAD(int, utimensat, (int fd, const char *path, const struct timespec when[2], int flags), SYS_utimensat, fd,
-        P(path), P(when), flags, 0, 0)
-INSTEAD(int, futimens, (int fd, const struct timespec when[2]), SYS_utimensat, fd, 0, P(when), 0, 0, 0)
-INSTEAD(int, fchmod, (int fd, mode_t mode), SYS_fchmod, fd, mode, 0, 0, 0, 0)
-INSTEAD(int, fchown, (int fd, uid_t uid, gid_t gid), SYS_fchown, fd, uid, gid, 0, 0, 0)
-INSTEAD(int, truncate, (const char *path, off_t size), SYS_truncate, P(path), size, 0, 0, 0, 0)
-INSTEAD(int, setxattr, (const char *path, const char *name, const void *value, size_t size, int flags), SYS_setxattr,
-        P(path), P(name), P(value), (long)size, flags, 0)
-INSTEAD(int, removexattr, (const char *path, const char *name), SYS_removexattr, P(path), P(name), 0, 0, 0, 0)
-INSTEAD(int, fsetxattr, (int fd, const char *name, const void *value, size_t size, int flags), SYS_fsetxattr, fd,
-        P(name), P(value), (long)size, flags, 0)
-INSTEAD(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), SYS_inotify_add_watch, fd, P(path), mask, 0,
-        0, 0)
-INSTEAD(int, statx, (int fd, const char *path, int flags, unsigned mask, struct statx *ret), SYS_statx, fd, P(path),
-        flags, mask, P(ret), 0)
-INSTEAD(int, fstatat, (int fd, const char *path, struct stat *ret, int flags), SYS_newfstatat, fd, P(path), P(ret),
-        flags, 0, 0)
-INSTEAD(int, fstat, (int fd, struct stat *ret), SYS_fstat, fd, P(ret), 0, 0, 0, 0)
-INSTEAD(ssize_t, readlinkat, (int fd, const char *path, char *text, size_t size), SYS_readlinkat, fd, P(path), P(text),
-        (long)size, 0, 0)
-INSTEAD(ssize_t, process_vm_readv,
-        (pid_t pid, const struct iovec *to, unsigned long count, const struct iovec *from, unsigned long others,
-         unsigned long flags),
-        SYS_process_vm_readv, pid, P(to), (long)count, P(from), (long)others, (long)flags)
 
 /* ---- the changes ---- */
 
@@ -223,13 +138,9 @@ static bool run_with(struct fault *fault, unsigned at, int error, int (*change)(
 
     snprintf(x, sizeof x, "%s/x", directory);
     snprintf(n, sizeof n, "%s/n", directory);
-    atomic_store(&fault->at, at);
-    atomic_store(&fault->error, error);
-    atomic_store(&fault->seen, 0);
-    atomic_store(&fault->armed, true);
+    faults_arm(at, error);
     *ret_r = change(x, n);
-    atomic_store(&fault->armed, false);
-    return atomic_load(&fault->seen) > at;
+    return faults_disarm(at);
 }
 
 static void check_change(struct fault *fault, int error, int (*change)(const char *x, const char *n))
@@ -261,7 +172,7 @@ static int fail_everywhere(void *memory)
 {
     struct fault *fault = memory;
 
-    in_cell = true;
+    faults_never();
     inotify = inotify_init1(IN_CLOEXEC);
     CELL_CHECK(inotify >= 0);
     restore(); /* when that has been served, the broker has started */
@@ -300,7 +211,7 @@ static int limited(void *memory)
     struct stat what;
 
     (void)memory;
-    in_cell = true;
+    faults_never();
     signal(SIGXFSZ, count_signal);
     CELL_CHECK(truncate("fine/x", 200) == 0);
     CELL_CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
