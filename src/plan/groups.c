@@ -321,12 +321,18 @@ int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, uns
     return tc_groups_find(arena, mounts, length < 0 ? "" : own, wanted, ret);
 }
 
+/* The CPU group of version 1 lets no real-time process in, and tells nothing: of no use but to limit. */
+static bool is_idle(const struct tc_fact_groups *groups, enum tc_controller which)
+{
+    return which == TC_CONTROLLER_CPU && groups->controllers[which].version == 1;
+}
+
 unsigned tc_groups_usable(const struct tc_fact_groups *groups, unsigned wanted)
 {
     unsigned usable = 0;
 
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT && groups->looked; i++)
-        if (groups->controllers[i].directory != NULL)
+        if (groups->controllers[i].directory != NULL && (!is_idle(groups, i) || (wanted & TC_CONTROLLER_BIT(i))))
             usable |= TC_CONTROLLER_BIT(i);
     return (usable & wanted) == 0 ? 0 : usable;
 }

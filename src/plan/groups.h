@@ -77,7 +77,7 @@ int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, uns
 int tc_groups_find(struct tc_arena *arena, const struct tc_mounts *mounts, const char *own, unsigned wanted,
                    struct tc_fact_groups *ret);
 
-/** Which controllers a call's group has: none when none of the wanted can be had, else all that can. */
+/** Which controllers a call's group has: none when none of the wanted can be had, else all that can and are of use. */
 unsigned tc_groups_usable(const struct tc_fact_groups *groups, unsigned wanted);
 
 #endif
