@@ -34,6 +34,15 @@ static const char *namespace_hint(int code)
            "user.max_user_namespaces";
 }
 
+static const char *limits_hint(int code)
+{
+    if (code == -EINVAL)
+        return "a control group of version 1 for CPUs takes no real-time process: start toolcell without such a "
+               "priority, "
+               "or without a limit of cpus";
+    return "leave out the limits of memory, CPU share and processes; 'toolcell doctor' tells what is possible here";
+}
+
 void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
 {
     bool early = strcmp(err->stage, "namespaces") == 0 || strcmp(err->stage, "identity") == 0;
@@ -45,6 +54,10 @@ void tc_hint_add(const struct tc_launch *launch, struct tc_error *err)
 
     if (err->hint[0] != '\0')
         return;
+    if (strcmp(err->stage, "limits") == 0) {
+        tc_error_hint(err, "%s", limits_hint(err->code));
+        return;
+    }
     if (refused && launch->privileged && (namespaces || strcmp(err->stage, "mounts") == 0))
         tc_error_hint(err, "root needs CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID, and user namespaces that no filter "
                            "forbids (see sysctl "
