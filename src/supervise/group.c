@@ -35,6 +35,7 @@
 #define SWEEP_MOST 64 /* orphans removed at one start */
 #define PERIOD_US 100000u
 #define PERIOD_LONG_US 1000000u
+#define PIDS_MOST (4u << 20) /* as many as there can be, and as the file takes (PID_MAX_LIMIT) */
 #define QUOTA_MIN_US 1000u /* kernel/sched/core.c: min_cfs_quota_period */
 
 /* ---- making ---- */
@@ -215,7 +216,7 @@ static int limit_memory(const struct tc_group_leaf *leaf, uint64_t bytes)
 
 static int limit_pids(const struct tc_group_leaf *leaf, uint64_t count)
 {
-    return count > INT32_MAX ? 0 : write_number(leaf->directory, "pids.max", count);
+    return count > PIDS_MOST ? 0 : write_number(leaf->directory, "pids.max", count);
 }
 
 const struct tc_group_leaf *tc_group_find(const struct tc_group *group, enum tc_controller which)
@@ -256,10 +257,16 @@ int tc_group_limit(const struct tc_group *group, const struct tc_plan *plan, str
 void tc_group_hurry(const struct tc_group *group)
 {
     const struct tc_group_leaf *leaf = tc_group_find(group, TC_CONTROLLER_CPU);
+    uint64_t throttled = 0;
 
-    if (leaf != NULL && leaf->version == 2)
+    /* The first quota on a host and the end of the last one rewrite the scheduler's code on every CPU: not for nothing.
+     */
+    if (leaf == NULL ||
+        (tc_cgroup_number(leaf->directory, "cpu.stat", "nr_throttled", &throttled) == 0 && throttled == 0))
+        return;
+    if (leaf->version == 2)
         tc_cgroup_write(leaf->directory, "cpu.max", "max");
-    else if (leaf != NULL)
+    else
         tc_cgroup_write(leaf->directory, "cpu.cfs_quota_us", "-1");
 }
 
