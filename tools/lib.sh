@@ -13,7 +13,7 @@ packages_build=(gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python
 packages_check=(git clang clang-format clang-tidy libclang-rt-14-dev cppcheck check python3-pytest python3-jsonschema
     libpython3.11-testsuite python3-venv
     strace valgrind bubblewrap busybox-static nodejs make e2fsprogs file util-linux passwd procps iproute2 mandoc shellcheck
-    zsh fish qemu-system-x86 cpio)
+    zsh fish qemu-system-x86 cpio stress-ng)
 
 say()
 {

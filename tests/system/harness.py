@@ -110,9 +110,10 @@ def grouped(test):
     return pytest.mark.parametrize("identity", [who], indirect=True)(test)
 
 
-def groups_of_calls():
-    """The directories of calls' control groups, wherever they are on this host."""
-    return {path for path, _, _ in os.walk("/sys/fs/cgroup") if re.fullmatch(r"toolcell-.{36}", os.path.basename(path))}
+def groups_of(*calls):
+    """The directories of the control groups of started calls, wherever they are on this host: named after the call."""
+    ids = [json.loads(call.sofar()["stdout"].split(b"\n")[0])["id"] for call in calls]
+    return {path for path, _, _ in os.walk("/sys/fs/cgroup") if os.path.basename(path) in {f"toolcell-{id}" for id in ids}}
 
 
 def decode(event):

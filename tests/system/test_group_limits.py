@@ -15,7 +15,7 @@ import pytest
 
 import harness
 from doctoring import ENOSYS, filtered
-from harness import SLACK, as_root, as_user, grouped, groups_of_calls
+from harness import SLACK, as_root, as_user, grouped, groups_of
 from test_cases import wait_gone
 from test_limits import FORKS
 
@@ -91,6 +91,13 @@ def test_too_little_memory_is_refused_and_little_is_enough(cell, size):
     assert (done.status, "at least 1M" in done.messages) == ((125, True) if size == "64K" else (0, False))
 
 
+@grouped
+@pytest.mark.parametrize("options", [["--cpus", "0.01"], ["--cpus", "4096"], ["--memory", "900T"],
+                                     ["--pids", "4194304"], ["--pids", "99999999"]])
+def test_limits_beyond_what_the_host_has_are_none(cell, options):
+    cell.run("true", options=options).succeeded()
+
+
 # ---- processes ----
 
 def test_processes_are_limited_with_or_without_groups(cell):
@@ -155,6 +162,15 @@ def test_cpu_time_of_children_that_nobody_waits_for_counts(cell):
     assert cell.python(code, options=["--memory", "256M", "--cpu-time", "300ms"]).result["outcome"] == "cpu_limit"
 
 
+@as_root
+def test_a_real_time_caller_is_told_what_stands_against_a_share(cell):
+    """Version 1, where the kernel groups real-time processes (RT_GROUP_SCHED); nothing else stands against it."""
+    prefix = ["chrt", "--fifo", "1"]
+    done = cell.run("true", options=["--cpus", "1"], prefix=prefix)
+    assert done.status == 0 or "real-time" in done.messages and done.result["error"]["stage"] == "limits"
+    cell.run("true", options=["--memory", "64M", "--pids", "20"], prefix=prefix).succeeded()
+
+
 # ---- how a call ends ----
 
 @grouped
@@ -186,10 +202,10 @@ def test_each_cause_is_told_apart(cell, program, options, outcome, status):
 @grouped
 def test_cancelled_calls_leave_no_group(cell):
     running = cell.start("sleep", "30", options=["--memory", "64M"]).until('"start"')
-    assert len({os.path.basename(path) for path in groups_of_calls()}) == 1
+    assert groups_of(running)
     running.signal(signal.SIGINT)
     assert running.wait().result["outcome"] == "cancelled"
-    assert groups_of_calls() == set()
+    assert groups_of(running) == set()
 
 
 # ---- what the cell sees ----
@@ -212,17 +228,17 @@ def test_the_group_is_not_the_cells_to_see_or_change(cell):
 def test_the_group_of_a_killed_toolcell_is_removed_by_the_next(cell):
     """google/nsjail#69"""
     living = cell.start("sleep", "60", options=["--memory", "64M"]).until('"start"')
-    kept = groups_of_calls()
     killed = cell.start("sleep", "60", options=["--memory", "64M"]).until('"start"')
-    orphaned = groups_of_calls() - kept
+    kept, orphaned = groups_of(living), groups_of(killed)
     assert kept and orphaned
     inside = killed.processes()
     killed.signal(signal.SIGKILL)
     killed.process.wait()
     wait_gone(inside, 1)
-    assert groups_of_calls() == kept | orphaned, "nobody is there to remove it"
+    assert groups_of(killed) == orphaned, "nobody is there to remove it"
     cell.run("true", options=["--memory", "64M"]).succeeded()
-    assert groups_of_calls() == kept, "the living one keeps its own"
+    assert groups_of(killed) == set()
+    assert groups_of(living) == kept, "the living one keeps its own"
     assert living.processes()
     living.signal(signal.SIGTERM)
     assert living.wait().result["outcome"] == "cancelled"
@@ -238,7 +254,7 @@ def test_calls_beside_each_other_keep_their_groups(cell):
 @grouped
 def test_a_call_without_such_limits_makes_no_group(cell):
     running = cell.start("sleep", "30").until('"start"')
-    assert groups_of_calls() == set()
+    assert groups_of(running) == set()
     running.signal(signal.SIGTERM)
     running.wait()
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits: what ends a call says so, and what cannot be enforced is refused by name."""
 
+import subprocess
+import time
+from pathlib import Path
+
 import pytest
 
 from harness import SLACK
@@ -112,6 +116,22 @@ def test_output_limit_without_events(cell):
 def test_default_output_limit_with_events(cell):
     done = cell.run("head", "-c", str(11 * MIB), "/dev/zero").succeeded()
     assert len(done.stdout) == 10 * MIB and done.result["output"]["truncated"] is True
+
+
+@pytest.mark.parametrize("size", [200 * MIB, pytest.param(10_000 * MIB, marks=pytest.mark.long)])
+@pytest.mark.parametrize("events", [False, True])
+def test_output_of_any_size_takes_the_supervisor_no_memory(cell, size, events):
+    """What it took at most is looked at while the command still waits, for its input."""
+    running = cell.start("sh", "-c", f"head -c {size} /dev/zero; echo > made; read line", events=events, stdout=subprocess.DEVNULL,
+                         options=["--output-limit", "20000G", "--stdin", "inherit"], stdin=subprocess.PIPE)
+    deadline = time.monotonic() + 600 * SLACK
+    while not (cell.workspace / "made").exists():
+        assert time.monotonic() < deadline and running.process.poll() is None, running.sofar()
+        time.sleep(0.05)
+    status = Path(f"/proc/{running.pid}/status").read_text()
+    running.process.stdin.close()
+    assert running.process.wait(30 * SLACK) == 1, "the status of read"
+    assert next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) < 16 * 1024
 
 
 def test_exactly_the_limit_is_not_truncated(cell):

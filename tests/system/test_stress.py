@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stress-ng as the hostile command: it is held, the cause is told, the host goes on, and nothing is left.
+
+That nothing is left, neither process nor group nor file, a fixture sees after each test.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness import SLACK, grouped
+
+MIB = 1 << 20
+LIMITS = ["--cpus", "1", "--memory", "256M", "--pids", "256", "--disk", "64M", "--output-limit", "100K"]
+STORMS = {
+    "fork": ["--fork", "4"],
+    "zombies": ["--zombie", "4", "--zombie-max", "2000"],
+    "threads": ["--pthread", "4", "--pthread-max", "1000"],
+    "memory": ["--vm", "4", "--vm-bytes", "1G", "--vm-hang", "0"],
+    "heap": ["--bigheap", "2"],
+    "mmap": ["--mmap", "4", "--mmap-bytes", "1G"],
+    "pipes": ["--pipe", "4"],
+    "sockets": ["--sock", "4"],
+    "descriptors": ["--open", "4", "--dup", "4"],
+    "inotify": ["--inotify", "4"],
+    "shared memory": ["--shm", "2", "--shm-bytes", "1G"],
+}
+CLASSES = ["cpu", "memory", "vm", "filesystem", "scheduler", "pipe"]
+
+pytestmark = pytest.mark.skipif(shutil.which("stress-ng", path="/usr/bin") is None, reason="no stress-ng")
+
+
+def start_ms():
+    """How long the host takes to start a process that does nothing."""
+    begin = time.perf_counter()
+    subprocess.run(["/usr/bin/true"], check=True)
+    return (time.perf_counter() - begin) * 1000
+
+
+class Host:
+    """Starts processes while the cell is stressed, and compares with before."""
+
+    def __enter__(self):
+        self.before = [start_ms() for _ in range(40)]
+        self.during, self.over = [], threading.Event()
+        self.thread = threading.Thread(target=self.probe)
+        self.thread.start()
+        return self
+
+    def probe(self):
+        while not self.over.wait(0.05):
+            self.during.append(start_ms())
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def slower(self):
+        return statistics.median(self.during) / statistics.median(self.before)
+
+
+def check_held(done):
+    usage = done.result["usage"]
+    assert usage["memory_peak_bytes"] <= 256 * MIB and usage["pids_peak"] <= 256
+    assert usage["cpu_user_ms"] + usage["cpu_system_ms"] <= usage["wall_ms"] * 1.1 + 300, "one CPU"
+    assert done.result["outcome"] in ("exited", "oom", "timeout"), done.result
+
+
+@grouped
+@pytest.mark.parametrize("name", STORMS)
+def test_a_storm_is_held(cell, name):
+    done = cell.run("stress-ng", *STORMS[name], "--timeout", "1s", options=[*LIMITS, "--timeout", "6s"], timeout=60)
+    check_held(done)
+    assert done.result["usage"]["wall_ms"] < 6300 + 1000 * SLACK
+    if name in ("memory", "heap"):
+        assert done.result["oom_kills"] > 0
+    if name in ("zombies", "threads"):
+        assert done.result["pids_denied"] > 0
+
+
+@grouped
+def test_it_is_stopped_where_it_would_go_on(cell):
+    done = cell.run("stress-ng", "--fork", "8", "--vm", "2", "--pipe", "2", "--timeout", "60s", options=[*LIMITS, "--timeout", "2s"])
+    check_held(done)
+    assert done.result["outcome"] == "timeout" and done.result["usage"]["wall_ms"] < 2000 + 300 * SLACK
+
+
+@grouped
+@pytest.mark.long
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_of_stressors_leaves_the_host_alone(cell, name):
+    """Each for a second, one after the other; what cannot run in a cell skips itself."""
+    with Host() as host:
+        done = cell.run("stress-ng", "--class", name, "--sequential", "1", "--timeout", "1s", "--temp-path", "/tmp",
+                        options=[*LIMITS, "--timeout", "400s"], timeout=450)
+    check_held(done)
+    assert done.result["outcome"] == "exited", done.stderr[-2000:]
+    assert host.slower() < 3, f"{host.slower():.1f} times as long"
+    assert os.path.isdir(cell.workspace)
