@@ -36,7 +36,7 @@
 #define PERIOD_US 100000u
 #define PERIOD_LONG_US 1000000u
 #define PIDS_MOST (4u << 20) /* as many as there can be, and as the file takes (PID_MAX_LIMIT) */
-#define QUOTA_MIN_US 1000u /* kernel/sched/core.c: min_cfs_quota_period */
+#define QUOTA_MIN_US 1000u   /* kernel/sched/core.c: min_cfs_quota_period */
 
 /* ---- making ---- */
 
