@@ -40,7 +40,7 @@
 #include "broker/report.h"
 #include "kernel/notify.h"
 
-#define WORKERS_FIRST 2
+#define WORKERS_USUAL 2 /* most commands are over before the second would have got anything to do */
 #define WORKERS_MOST 4096
 #define STACK_SIZE (192u << 10) /* a few paths and packets; only what is used is there */
 #define TURN_MS 4               /* between looks while there is something to look at */
@@ -190,6 +190,13 @@ static void add_if_stuck(struct loop *loop, bool progress)
         ;
 }
 
+/* The first one is there from the start; the second when the command has lived for a turn. */
+static void add_usual(struct loop *loop, uint64_t calls)
+{
+    if (calls > 0 && loop->count < WORKERS_USUAL)
+        add_worker(loop);
+}
+
 static void count_time(struct tc_broker_counts *counts)
 {
     struct timespec used;
@@ -246,6 +253,8 @@ static int monitor(struct loop *loop)
         calls = atomic_load(&loop->state->counts->calls);
         quiet = calls == before ? quiet + 1 : 0;
         look_after(loop);
+        if (r > 0)
+            add_usual(loop, calls);
         add_if_stuck(loop, calls != before);
         count_time(loop->state->counts);
         before = calls;
@@ -262,7 +271,6 @@ static void interrupted(int number)
 static int prepare(struct loop *loop)
 {
     struct sigaction action = {.sa_handler = interrupted}; /* no SA_RESTART */
-    int r = 0;
 
     /* One heap: a second costs the first worker that allocates more than all it will ever allocate. */
     mallopt(M_ARENA_MAX, 1);
@@ -272,9 +280,7 @@ static int prepare(struct loop *loop)
     if (loop->bell < 0 || loop->workers == NULL || sem_init(&loop->gate, 0, 0) < 0 ||
         sigaction(INTERRUPT, &action, NULL) < 0)
         return -ENOMEM;
-    for (size_t i = 0; i < WORKERS_FIRST && r == 0; i++)
-        r = add_worker(loop);
-    return r;
+    return add_worker(loop);
 }
 
 int tc_loop_run(struct tc_broker_state *state, struct tc_error *err)
