@@ -20,9 +20,8 @@
 #include "cell.h"
 #include "unit.h"
 
-#define ROUNDS 1000
-
 static struct cell_outcome outcome;
+static int rounds;
 
 /* What was seen, in shared memory. */
 struct tally {
@@ -92,7 +91,7 @@ static int pointer(void *memory)
 
     for (size_t i = 0; i < 2; i++)
         CELL_CHECK(pthread_create(&threads[i], NULL, flip, NULL) == 0);
-    for (int i = 0; i < ROUNDS; i++)
+    for (int i = 0; i < rounds; i++)
         look((const char *)buffer, tally);
     for (int i = 0; i < 100000 && (tally->fine == 0 || tally->denied == 0); i++)
         look((const char *)buffer, tally);
@@ -124,7 +123,7 @@ static int follow_flip(void *memory)
 {
     struct tally *tally = memory;
 
-    for (int i = 0; i < ROUNDS || ((tally->fine == 0 || tally->denied == 0) && i < 100000); i++)
+    for (int i = 0; i < rounds || ((tally->fine == 0 || tally->denied == 0) && i < 100000); i++)
         look("flip", tally);
     return 0;
 }
@@ -148,7 +147,7 @@ static int follow_directory(void *memory)
     int directory = open("a", O_PATH);
 
     CELL_CHECK(directory >= 0);
-    for (int i = 0; i < ROUNDS || ((tally->fine == 0 || tally->denied == 0) && i < 100000); i++)
+    for (int i = 0; i < rounds || ((tally->fine == 0 || tally->denied == 0) && i < 100000); i++)
         look(i & 1 ? "a/file" : "b/../a/file", tally);
     return 0;
 }
@@ -178,7 +177,7 @@ static int write_names(void *memory)
 {
     struct tally *tally = memory;
 
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         int fd = open("ok", O_WRONLY | O_TRUNC);
         CELL_CHECK(fd >= 0 && write(fd, "fine", 4) == 4);
         close(fd);
@@ -237,6 +236,16 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("broker race", test_pointer, test_link, test_ancestor, test_write_while_exchanged,
-                               test_replaced, NULL));
+    Suite *suite = suite_create("broker race");
+    TCase *tests = tcase_create("broker race");
+
+    rounds = cell_long() ? 100000 : 1000;
+    tcase_set_timeout(tests, (cell_long() ? 1200 : 60) * cell_slack());
+    tcase_add_test(tests, test_pointer);
+    tcase_add_test(tests, test_link);
+    tcase_add_test(tests, test_ancestor);
+    tcase_add_test(tests, test_write_while_exchanged);
+    tcase_add_test(tests, test_replaced);
+    suite_add_tcase(suite, tests);
+    return unit_run(suite);
 }
