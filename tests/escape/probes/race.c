@@ -142,6 +142,22 @@ static bool touched(const struct stat before[3])
     return false;
 }
 
+/*
+ * Until whatever changes has another time than what stands there: before Linux 6.13 all changes within one tick of the
+ * clock have the same.
+ */
+static void await_tick(const struct stat standing[3])
+{
+    struct timespec now;
+
+    for (size_t i = 0; i < 3; i++) {
+        do
+            clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        while (now.tv_sec < standing[i].st_ctim.tv_sec ||
+               (now.tv_sec == standing[i].st_ctim.tv_sec && now.tv_nsec <= standing[i].st_ctim.tv_nsec));
+    }
+}
+
 static bool fits(const struct call *call, const struct way *way)
 {
     return way->flip != flip_last || call->follows;
@@ -173,6 +189,7 @@ static bool race(const struct call *call, const struct way *way, unsigned rounds
 
     if (!look_at_secret(before))
         abort();
+    await_tick(before);
     atomic_store(&stop, false);
     if (pthread_create(&thread, NULL, flipper, (void *)(uintptr_t)way) != 0)
         abort();
