@@ -131,8 +131,8 @@ static void check_untouched(const struct stat before[2])
 }
 
 /* One call with the fault; true when it came to that. *ret_r: what the call returned. */
-static bool run_with(struct fault *fault, unsigned at, int error, int (*change)(const char *x, const char *n),
-                     const char *directory, int *ret_r)
+static bool run_with(unsigned at, int error, int (*change)(const char *x, const char *n), const char *directory,
+                     int *ret_r)
 {
     char x[16], n[16];
 
@@ -149,7 +149,7 @@ static void check_change(struct fault *fault, int error, int (*change)(const cha
     int r;
 
     for (unsigned at = 0;; at++) {
-        bool injected = run_with(fault, at, error, change, "fine", &r);
+        bool injected = run_with(at, error, change, "fine", &r);
         fault->injected += injected;
         if (!injected) {
             CELL_CHECK(r >= 0); /* without a fault it works: the control */
@@ -160,7 +160,7 @@ static void check_change(struct fault *fault, int error, int (*change)(const cha
     restore();
     look(before);
     for (unsigned at = 0;; at++) {
-        bool injected = run_with(fault, at, error, change, "lock", &r);
+        bool injected = run_with(at, error, change, "lock", &r);
         CELL_CHECK(r < 0);
         check_untouched(before);
         if (!injected)
