@@ -81,7 +81,7 @@ static int attempt(struct tc_stopped *stopped, struct edit *edit)
     if (r == 0)
         r = check(edit);
     if (r == 0 && edit->kind == MAKE_LINK)
-        r = tc_judge_symlink(stopped, entry->path, entry->given, edit->target);
+        r = tc_judge_symlink(stopped, entry->path, entry->given, edit->target, entry->parent.fd);
     else if (r == 0)
         r = tc_judge_path(stopped, TC_OP_WRITE, entry->path, entry->given,
                           edit->kind == MAKE_DIRECTORY || tc_entry_is_directory(entry));

@@ -7,7 +7,7 @@
 
 #include "broker/mounts.h"
 #include "broker/report.h"
-#include "broker/resolve.h"
+#include "broker/resolve_base.h"
 
 static enum tc_denied_by denier(const struct tc_decision *decision)
 {
@@ -64,22 +64,35 @@ static bool find_target(const char *link, const char *text, char ret[PATH_MAX])
     return tc_path_append(ret, link, length, text) == 0;
 }
 
-int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target)
-{
-    const struct tc_broker_state *state = stopped->state;
-    char leads[PATH_MAX];
-    struct tc_decision decision =
-        tc_decide_symlink(state->rules, state->view, resolved, find_target(resolved, target, leads) ? leads : NULL);
-    struct tc_decision named = tc_decide_names(state->rules, state->view, TC_OP_WRITE, resolved, given, false);
-
-    if (named.effect > decision.effect)
-        decision = named;
-    return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
-}
-
 static struct tc_decision stricter(struct tc_decision a, struct tc_decision b)
 {
     return b.effect > a.effect ? b : a;
+}
+
+/* The text does not tell where it leads. What it leads to now can become something else, which nobody sees then: so it
+ * is asked about both as a link to there and as one to the roots. */
+static struct tc_decision decide_winding(struct tc_stopped *stopped, const char *link, const char *text, int parent)
+{
+    const struct tc_broker_state *state = stopped->state;
+    struct tc_decision decision = tc_decide_symlink(state->rules, state->view, link, NULL);
+    tc_auto_object object = TC_OBJECT_NONE;
+
+    if (tc_object_from(stopped, parent, text, true, &object) < 0 || object.path[0] != '/')
+        return decision;
+    return stricter(decision, tc_decide_symlink(state->rules, state->view, link, object.path));
+}
+
+int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target,
+                     int parent)
+{
+    const struct tc_broker_state *state = stopped->state;
+    char leads[PATH_MAX];
+    struct tc_decision decision = find_target(resolved, target, leads)
+                                      ? tc_decide_symlink(state->rules, state->view, resolved, leads)
+                                      : decide_winding(stopped, resolved, target, parent);
+
+    decision = stricter(decision, tc_decide_names(state->rules, state->view, TC_OP_WRITE, resolved, given, false));
+    return tc_judge_settle(stopped, &decision, resolved, strlen(resolved));
 }
 
 int tc_judge_pair(struct tc_stopped *stopped, const struct tc_judged *from, const struct tc_judged *to, bool exchange)

@@ -32,8 +32,10 @@ int tc_judge_pair(struct tc_stopped *stopped, const struct tc_judged *from, cons
 /**
  * Making a symbolic link.
  * @param target  its text, as it will stand there
+ * @param parent  descriptor of the directory that it will stand in, borrowed; in the real tree
  */
-int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target);
+int tc_judge_symlink(struct tc_stopped *stopped, const char *resolved, const char *given, const char *target,
+                     int parent);
 
 /** Settle any decision that was made about target (length bytes, for people). */
 int tc_judge_settle(struct tc_stopped *stopped, const struct tc_decision *decision, const char *target, size_t length);

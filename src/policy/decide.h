@@ -107,7 +107,8 @@ struct tc_decision tc_decide_rename(const struct tc_ruleset *rules, const struct
  * Decide making a symbolic link: write on its name. Whoever follows it later need not be judged (the host is not), so
  * where it leads into a data mount, nothing below may be written more freely there than below the link's own name.
  * @param name    of the link
- * @param target  where it leads: absolute, clean; NULL when that is not known from its text
+ * @param target  where it leads: absolute, clean; NULL when that is not known from its text: then it is judged as a
+ * link to the root of each data mount, below which any pattern may match that is not bound to a place
  */
 struct tc_decision tc_decide_symlink(const struct tc_ruleset *rules, const struct tc_view *view, const char *name,
                                      const char *target);

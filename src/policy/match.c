@@ -66,7 +66,6 @@ void tc_subject_make(const struct tc_view *view, enum tc_operation operation, co
 {
     const struct tc_view_mount *mount;
 
-    ret->anywhere = false;
     ret->start_count = 0;
     ret->path = path;
     ret->length = length;

@@ -38,7 +38,6 @@ struct tc_subject {
     bool read_only; /* writes are denied whatever rules say */
     bool listing;   /* a trailing slash is tried too */
     bool root;      /* the path is a data mount's own root: absolute patterns get no trailing slash */
-    bool anywhere;  /* stands for every directory below as well (rename.c) */
     bool too_long;  /* nothing else is filled in */
     const char *path;
     size_t length;

@@ -93,7 +93,6 @@ static struct reach reach_of(const struct tc_rule *rule, const struct tc_subject
             bool deep = cut - last == 2 && memcmp(rule->pattern + last, "**", 2) == 0;
             reach.from_all = deep && at_from;
             reach.to_all = deep && at_to;
-            reach.won |= to->anywhere && reach.to; /* further down there may be more cuts */
             return reach;
         }
         last = cut;
@@ -310,7 +309,6 @@ struct tc_decision tc_decide_symlink(const struct tc_ruleset *rules, const struc
         if (mount->area != TC_AREA_DATA || (target != NULL && leads != target))
             continue;
         tc_subject_make(view, TC_OP_LIST, leads, strlen(leads), true, false, &there);
-        there.anywhere = target == NULL;
         if (!all_hold(rules, TC_OP_WRITE, &link, &there, &rule))
             return refuse(decision, TC_BECAUSE_STRICTER, TC_OP_WRITE, rule);
     }

@@ -173,6 +173,19 @@ def test_no_link_stands_where_its_target_s_files_may_not_be_written(cell, how):
     assert os.path.lexists(cell.workspace / HOOKS), "the control: where nothing is denied it does"
 
 
+def test_a_link_that_winds_leads_where_it_leads(cell):
+    """Through another directory and up again: its text alone does not tell."""
+    rules = [{"pattern": "**/gen/**", "operations": ["write"], "effect": "allow", "priority": 2},
+             {"pattern": "**/*.sh", "operations": ["write"], "effect": "deny", "priority": 1}, ALLOW]
+    code = "mkdir -p gen x other; echo >gen/a.sh; ln -s {}gen way; ln -s {}other fine; ls"
+    for up in "", "x/../":
+        done = cell.run("sh", "-c", code.format(up, up), policy=cell.policy(rules))
+        assert done.text.split() == ["fine", "gen", "other", "x"] and told(done) == {("write", "/workspace/way", "**/*.sh")}
+        (cell.workspace / "fine").unlink()
+    done = cell.run("sh", "-c", code.format("x/../", "x/../"), policy=cell.policy([rules[0], ALLOW]))
+    assert "way" in done.text.split(), "the control: where no name is denied"
+
+
 def test_other_links_stand_where_they_like(cell):
     code = """
         mkdir -p a/b .venv/bin node_modules/.bin d && echo x >a/f
