@@ -24,6 +24,8 @@
  *   guard     Should: see to it that it dies with its owner, and leaves no image of its memory behind.
  *             After `drop`: a change of ids clears both (prctl(2)).
  *   learn     Should: find out what this kernel can tell of threads.
+ *   narrow    Should: leave itself the system calls that serving takes. After all the others, which need more;
+ *             before the first worker, since threads inherit it.
  */
 
 #include "broker/start.h"
@@ -45,6 +47,7 @@
 
 #include "base/cleanup.h"
 #include "broker/loop.h"
+#include "broker/narrow.h"
 #include "broker/open_how.h"
 #include "broker/report.h"
 #include "kernel/caps.h"
@@ -188,6 +191,14 @@ static int learn(struct beginning *begin)
     return 0;
 }
 
+/* ---- narrow ---- */
+
+static int narrow(struct beginning *begin)
+{
+    (void)begin;
+    return tc_broker_narrow();
+}
+
 struct phase {
     const char *name;
     int (*run)(struct beginning *begin);
@@ -196,7 +207,7 @@ struct phase {
 static const struct phase phases[] = {
     {"leave the owner", detach},          {"find the host's /proc", look}, {"enter the cell's namespaces", enter},
     {"change root", change_root},         {"drop capabilities", drop},     {"guard against the owner's death", guard},
-    {"learn what the kernel can", learn},
+    {"learn what the kernel can", learn}, {"load its filter", narrow},
 };
 
 static int begin_all(struct beginning *begin, struct tc_error *err)

@@ -140,6 +140,12 @@ START_TEST(test_init)
 }
 END_TEST
 
+START_TEST(test_broker)
+{
+    check_profile("broker.profile");
+}
+END_TEST
+
 /* Long enough that returns are out of reach and jumps need a step between. */
 START_TEST(test_long_program)
 {
@@ -183,5 +189,5 @@ END_TEST
 
 int main(void)
 {
-    return unit_run(unit_suite("profile", test_cell, test_init, test_long_program, NULL));
+    return unit_run(unit_suite("profile", test_cell, test_init, test_broker, test_long_program, NULL));
 }

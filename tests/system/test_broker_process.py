@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import sanitized
 
 NAMED = [{"pattern": "**/.env", "operations": ["read"], "effect": "deny", "priority": 1},
          {"pattern": "**", "operations": ["read", "write", "execute"], "effect": "allow"}]
@@ -70,6 +71,25 @@ def test_where_only_connect_is_mediated_it_comes_with_the_first(cell):
 def test_where_files_are_mediated_it_is_there_at_once(cell):
     found = dict(Steps(cell, NAMED))
     assert all(names.count("toolcell-broker") == 1 for names in found.values()), found
+
+
+def test_it_has_a_filter_of_its_own(cell):
+    """All its threads, and the supervisor beside it has none. A build with a sanitizer goes without."""
+    if sanitized(cell.binary):
+        pytest.skip("the calls of a sanitizer are nobody's to list")
+
+    def states(pid):
+        return {line for task in Path(f"/proc/{pid}/task").iterdir() for line in (task / "status").read_text().splitlines()
+                if line.startswith(("Seccomp:", "NoNewPrivs:", "CapEff:"))}
+
+    steps = Steps(cell, NAMED)
+    for _, names in steps:
+        assert "toolcell-broker" in names
+        broker = next(pid for pid in steps.running.processes()
+                      if Path(f"/proc/{pid}/comm").read_text() == "toolcell-broker\n")
+        assert len(list(Path(f"/proc/{broker}/task").iterdir())) >= 3, "workers and their monitor"
+        assert states(broker) == {"Seccomp:\t2", "NoNewPrivs:\t1", "CapEff:\t0000000000000000"}
+        assert "Seccomp:\t0" in states(steps.running.pid) or "Seccomp:\t2" in states("self"), "unless the tests have one"
 
 
 @pytest.mark.parametrize("rules,groups", [(CONNECTING, ["connect"]), (NAMED, ["open", "change", "access", "watch", "connect"])])

@@ -5,6 +5,7 @@
  *
  *   filter-generate plan PROFILE   the cell's programs as a C source
  *   filter-generate init PROFILE   init's programs as a C source
+ *   filter-generate broker PROFILE the broker's
  *   filter-generate list PROFILE   every call by number, with its answer and its group, for people and tests
  */
 #include <err.h>
@@ -65,15 +66,16 @@ static void print_plan(const struct filter_profile *profile)
     printf("};\nconst size_t tc_filter_count = sizeof(tc_filters) / sizeof(tc_filters[0]);\n");
 }
 
-static void print_init(const struct filter_profile *profile)
+/* For who loads it alone: the native one, as tc_OWNER_filter of OWNER/narrow.h. */
+static void print_own(const struct filter_profile *profile, const char *owner)
 {
-    printf("/* Generated from policy/seccomp/init.profile. */\n#include \"init/narrow.h\"\n\n");
+    printf("/* Generated from policy/seccomp/%s.profile. */\n#include \"%s/narrow.h\"\n\n", owner, owner);
     for (size_t i = 0; i < TARGETS; i++) {
         printf("#ifdef %s\n", targets[i].macro);
         print_program(profile, &targets[i]);
-        printf("const struct sock_fprog tc_init_filter = {sizeof(%s_program) / sizeof(%s_program[0]),\n"
-               "                                         (struct sock_filter *)%s_program};\n#endif\n",
-               targets[i].name, targets[i].name, targets[i].name);
+        printf("const struct sock_fprog tc_%s_filter = {sizeof(%s_program) / sizeof(%s_program[0]),\n"
+               "    (struct sock_filter *)%s_program};\n#endif\n",
+               owner, targets[i].name, targets[i].name, targets[i].name);
     }
 }
 
@@ -100,12 +102,12 @@ int main(int argc, char **argv)
     static struct filter_profile profile;
 
     if (argc != 3)
-        errx(2, "usage: filter-generate plan|init|list PROFILE");
+        errx(2, "usage: filter-generate plan|init|broker|list PROFILE");
     filter_profile_read(argv[2], &profile);
     if (strcmp(argv[1], "plan") == 0)
         print_plan(&profile);
-    else if (strcmp(argv[1], "init") == 0)
-        print_init(&profile);
+    else if (strcmp(argv[1], "init") == 0 || strcmp(argv[1], "broker") == 0)
+        print_own(&profile, argv[1]);
     else
         print_list(&profile);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

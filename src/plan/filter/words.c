@@ -10,9 +10,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -68,6 +70,10 @@ static const struct {
     WORD(IPPROTO_ICMP),
     WORD(IPPROTO_ICMPV6),
     WORD(TCP_ULP),
+    WORD(F_GETFD),
+    WORD(F_GETFL),
+    WORD(F_SETFL),
+    WORD(F_DUPFD_CLOEXEC),
     WORD(F_SETLEASE),
     WORD(F_NOTIFY),
     WORD(F_SETDELEG),
@@ -95,6 +101,14 @@ static const struct {
     WORD(ADDR_NO_RANDOMIZE),
     WORD(UNAME26),
     WORD(RLIMIT_CORE),
+    WORD(SIGXFSZ),
+    WORD(CLONE_THREAD),
+    WORD(CLONE_FS),
+    WORD(PROT_EXEC),
+    WORD(SECCOMP_IOCTL_NOTIF_RECV),
+    WORD(SECCOMP_IOCTL_NOTIF_SEND),
+    WORD(SECCOMP_IOCTL_NOTIF_ID_VALID),
+    WORD(SECCOMP_IOCTL_NOTIF_ADDFD),
 };
 
 static const struct {
