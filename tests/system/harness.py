@@ -212,9 +212,12 @@ class Running:
 
     def _note_end(self):
         try:
-            judging.note(self.process.wait(2), *self.sofar().values())
+            status = self.process.wait(2)
         except subprocess.TimeoutExpired:
-            pass
+            return
+        for thread in self._threads:  # the last words may still be on their way
+            thread.join(5 * SLACK)
+        judging.note(status, *self.sofar().values())
 
     def sofar(self):
         return {name: bytes(data) for name, data in self._data.items()}

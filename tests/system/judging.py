@@ -23,6 +23,7 @@ excused = []  # tests that did not get what they expected, for that reason
 _seen = []  # (status, stdout, stderr) of the invocations of the test that runs; status None: it hung
 
 _started = []  # what it started
+_own = []  # statuses that its commands end with themselves
 
 
 def note(status, stdout, stderr):
@@ -33,6 +34,12 @@ def note(status, stdout, stderr):
 def begin():
     _seen.clear()
     _started.clear()
+    _own.clear()
+
+
+def own_status(status):
+    """The test's command ends with this itself: 125 is no refusal then, and has nothing to say."""
+    _own.append(status)
 
 
 def watch(binary):
@@ -74,7 +81,7 @@ def _fault(status, stdout, stderr):
         return "it hung"
     if status in CRASHES:
         return f"it ended by signal {-status}"
-    if status == 125 and not re.search(rb"^toolcell: \S.*: \S|^toolcell: .{15}", stderr, re.M):
+    if status == 125 and status not in _own and not re.search(rb"^toolcell: \S.*: \S|^toolcell: .{15}", stderr, re.M):
         return "it says nothing of use"
     return None
 
