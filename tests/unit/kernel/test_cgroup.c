@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/clone.h"
+#include "kernel/raw.h"
 #include "unit.h"
 
 static char top[64];
@@ -119,6 +121,70 @@ START_TEST(test_killing_one_by_one)
 }
 END_TEST
 
+/* A group of version 2 beside the mount's root, where the caller may make one. */
+static int make_unified(char path[256])
+{
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    char line[1024], target[200];
+    tc_auto_fd place = TC_NO_FD;
+
+    while (place < 0 && fgets(line, sizeof line, table) != NULL)
+        if (strstr(line, " - cgroup2 ") != NULL && sscanf(line, "%*s %*s %*s %*s %199s", target) == 1)
+            place = tc_cgroup_open(target);
+    fclose(table);
+    snprintf(path, 256, "%s/toolcell-unit-%d", target, (int)getpid());
+    return place < 0 ? place : tc_cgroup_make(place, strrchr(path, '/') + 1);
+}
+
+static int wait_for_word(void *argument)
+{
+    char byte;
+
+    return (int)tc_raw3(__NR_read, *(int *)argument, &byte, 1);
+}
+
+static void check_listed(int group, pid_t pid)
+{
+    uint64_t listed = 0;
+
+    ck_assert_int_eq(tc_cgroup_number(group, "cgroup.procs", NULL, &listed), 0);
+    ck_assert_int_eq((pid_t)listed, pid);
+}
+
+/* Only root may make one everywhere; a descriptor that is no group is refused to everybody. */
+START_TEST(test_born_in_a_group)
+{
+    static char stack[16384] __attribute__((aligned(16)));
+    char path[256];
+    tc_auto_fd group = make_unified(path);
+    int word[2], status;
+    pid_t pids[2];
+
+    ck_assert_int_eq(pipe(word), 0);
+    ck_assert_int_eq(tc_clone_shared_into(parent, SIGCHLD, stack, sizeof stack, wait_for_word, word, NULL), -EBADF);
+    ck_assert_int_eq(tc_clone_copied_into(parent, SIGCHLD, NULL), -EBADF);
+    if (group < 0) {
+        ck_assert(geteuid() != 0 || group == -EROFS || group == -ENODEV || group == -EACCES);
+        return;
+    }
+    pids[0] = tc_clone_shared_into(group, SIGCHLD, stack, sizeof stack, wait_for_word, word, NULL);
+    ck_assert_int_gt(pids[0], 0);
+    check_listed(group, pids[0]);
+    ck_assert_int_eq(write(word[1], "x", 1), 1);
+    ck_assert_int_eq(waitpid(pids[0], &status, 0), pids[0]);
+    ck_assert_int_eq(status, 1 << 8);
+    pids[1] = tc_clone_copied_into(group, SIGCHLD, NULL);
+    if (pids[1] == 0)
+        tc_raw1(__NR_exit_group, wait_for_word(word));
+    check_listed(group, pids[1]);
+    ck_assert_int_eq(tc_cgroup_kill(group), 0);
+    ck_assert_int_eq(waitpid(pids[1], &status, 0), pids[1]);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    tc_cleanup_fd(&group);
+    ck_assert_int_eq(tc_cgroup_remove(AT_FDCWD, path, 1000), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cgroup");
@@ -129,6 +195,7 @@ int main(void)
     tcase_add_test(groups, test_nothing_outside);
     tcase_add_test(groups, test_a_made_group_is_locked);
     tcase_add_test(groups, test_killing_one_by_one);
+    tcase_add_test(groups, test_born_in_a_group);
     suite_add_tcase(suite, groups);
     return unit_run(suite);
 }
