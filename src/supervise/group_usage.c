@@ -24,25 +24,36 @@ uint64_t tc_group_oom_kills(const struct tc_group *group)
     return kills == UINT64_MAX ? 0 : kills;
 }
 
+/* Version 1 samples at ticks what was user's and what was system's; only their sum is exact. */
+static int read_cpuacct(const struct tc_group_leaf *leaf, uint64_t *ret_user_us, uint64_t *ret_system_us)
+{
+    uint64_t all = read_number(leaf, "cpuacct.usage", NULL);
+    uint64_t user = read_number(leaf, "cpuacct.usage_user", NULL);
+    uint64_t system = read_number(leaf, "cpuacct.usage_sys", NULL);
+
+    if (all == UINT64_MAX || user == UINT64_MAX || system == UINT64_MAX)
+        return -ENODATA;
+    *ret_system_us =
+        user + system == 0 ? all / 1000 : (uint64_t)((double)all * (double)system / (double)(user + system)) / 1000;
+    *ret_user_us = all / 1000 - *ret_system_us;
+    return 0;
+}
+
 int tc_group_cpu(const struct tc_group *group, uint64_t *ret_user_us, uint64_t *ret_system_us)
 {
     const struct tc_group_leaf *leaf = tc_group_find(group, TC_CONTROLLER_CPUACCT);
-    uint64_t user, system, unit = 1000; /* of version 1: nanoseconds */
+    uint64_t user, system;
 
-    if (leaf != NULL) {
-        user = read_number(leaf, "cpuacct.usage_user", NULL);
-        system = read_number(leaf, "cpuacct.usage_sys", NULL);
-    } else {
-        for (size_t i = 0; group != NULL && i < group->count && leaf == NULL; i++)
-            leaf = group->leaves[i].version == 2 ? &group->leaves[i] : NULL;
-        user = read_number(leaf, "cpu.stat", "user_usec");
-        system = read_number(leaf, "cpu.stat", "system_usec");
-        unit = 1;
-    }
+    if (leaf != NULL)
+        return read_cpuacct(leaf, ret_user_us, ret_system_us);
+    for (size_t i = 0; group != NULL && i < group->count && leaf == NULL; i++)
+        leaf = group->leaves[i].version == 2 ? &group->leaves[i] : NULL;
+    user = read_number(leaf, "cpu.stat", "user_usec");
+    system = read_number(leaf, "cpu.stat", "system_usec");
     if (user == UINT64_MAX || system == UINT64_MAX)
         return -ENODATA;
-    *ret_user_us = user / unit;
-    *ret_system_us = system / unit;
+    *ret_user_us = user;
+    *ret_system_us = system;
     return 0;
 }
 
