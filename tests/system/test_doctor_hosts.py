@@ -140,7 +140,7 @@ def test_a_group_hands_on_only_what_it_was_given(doctor):
         outer = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
         (outer / "inner").mkdir(parents=True)
         enter = f'echo $$ > {outer}/cgroup.procs && exec unshare --cgroup --mount sh -c "$0" sh "$@"'
-        inside = ('mount -t cgroup2 none /sys/fs/cgroup && echo $$ > /sys/fs/cgroup/inner/cgroup.procs && '
+        inside = ('umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && echo $$ > /sys/fs/cgroup/inner/cgroup.procs && '
                   f'echo {given} > /sys/fs/cgroup/cgroup.subtree_control && exec "$@"')
         try:
             checks.append(doctor("sh", "-c", enter, inside).checks["cgroup-delegation"])

@@ -6,7 +6,6 @@ After each test the fixtures see to it that no group is left.
 """
 
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -69,9 +68,10 @@ def test_scratch_counts_as_memory(cell):
 PROGRAMS = {
     "8 GiB": [harness.PYTHON, "-c", "import mmap; mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | 0x4000)"],
     "1 TiB": [harness.PYTHON, "-c", "import mmap; mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | 0x4000, prot=mmap.PROT_READ)"],
-    "node": ["node", "-e", "0"],
-    "java": ["java", "-version"],
-    "go": ["go", "version"],
+    # What of these is installed where a cell sees it; where tests/vm and tools/check run, node is.
+    **{name: [os.path.realpath(place), *arguments] for name, place, arguments in [
+        ("node", "/usr/bin/node", ["-e", "0"]), ("java", "/usr/bin/java", ["-version"]),
+        ("go", "/usr/local/go/bin/go", ["version"]), ("go of Debian", "/usr/bin/go", ["version"])] if os.path.exists(place)},
 }
 
 
@@ -79,10 +79,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_address_space_is_no_memory(cell, name):
     """judge0/judge0#7, ioi/isolate#57, google/nsjail#17"""
-    program = os.path.realpath(shutil.which(PROGRAMS[name][0]) or "/")
-    if not program.startswith(("/usr/", "/opt/")):
-        pytest.skip(f"no {PROGRAMS[name][0]} where a cell sees it")
-    cell.run(program, *PROGRAMS[name][1:], options=["--memory", "256M", "--timeout", "60s"], timeout=60).succeeded()
+    cell.run(*PROGRAMS[name], options=["--memory", "256M", "--timeout", "60s"], timeout=60).succeeded()
 
 
 @pytest.mark.parametrize("size", ["64K", "1M"])
@@ -131,11 +128,13 @@ def test_limits_of_processes_are_not_shared_between_cells(cell):
 
 @grouped
 def test_the_share_of_cpus_is_limited(cell):
-    """Half a second of CPU time in two processes takes five at a tenth of a CPU."""
-    code = "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.25: pass\nif child: os.wait()"
-    done = cell.python(code, options=["--cpus", "0.1"]).succeeded()
-    assert held(done, "cpu") and done.result["usage"]["wall_ms"] > 4000
-    assert cell.python(code, options=["--pids", "100"]).succeeded().result["usage"]["wall_ms"] < 4000, "the control"
+    """Two processes that want all they can get for three seconds, on hosts where they get little in any case."""
+    code = "import os, time\nend = time.monotonic() + 3\nchild = os.fork()\nwhile time.monotonic() < end: pass\nif child: os.wait()"
+    spent = {}
+    for share in ("0.05", "2"):
+        usage = cell.python(code, options=["--cpus", share]).succeeded().result["usage"]
+        spent[share] = usage["cpu_user_ms"] + usage["cpu_system_ms"]
+    assert spent["0.05"] < 300 < spent["2"], spent
 
 
 @grouped
@@ -196,7 +195,8 @@ def test_each_cause_is_told_apart(cell, program, options, outcome, status):
     done = cell.run(*program, options=["--memory", "64M", "--cpus", "1", "--pids", "50", *options])
     assert (done.result["outcome"], done.status) == (outcome, status)
     assert held(done, "memory", "cpu", "pids")
-    assert None not in done.result["usage"].values(), done.result["usage"]
+    unknown = {name for name, value in done.result["usage"].items() if value is None}
+    assert unknown <= ({"io_read_bytes", "io_write_bytes"} if cell.identity.uid else set()), "a user was not given io"
 
 
 @grouped
@@ -280,17 +280,17 @@ def test_without_groups_a_limit_is_refused_by_name_or_degraded(cell, line, why, 
     assert cell.run("true", options=[f"--{name}", value]).succeeded().result["degraded"] == [], "the control"
 
 
-@as_user
-def test_a_user_without_a_group_is_told_the_remedy(cell):
-    if harness.unified():
-        pytest.skip("the user has one")
-    done = cell.run("touch", "ran", options=["--memory", "64M"])
-    assert done.status == 125 and "no control group may be made here" in done.messages and "as root" in done.messages
+if not harness.unified():  # version 1 is nobody's but root's
+
+    @as_user
+    def test_a_user_without_a_group_is_told_the_remedy(cell):
+        done = cell.run("touch", "ran", options=["--memory", "64M"])
+        assert done.status == 125 and "no control group may be made here" in done.messages and "as root" in done.messages
 
 
 @grouped
 @pytest.mark.unified
 def test_a_filter_that_hides_clone3_only_costs_time(cell):
     """As the one of Docker: the cell is moved to its group then."""
-    done = cell.python(HOG, options=["--memory", "64M"], prefix=filtered("errno", "clone3", ENOSYS, 0, 0))
+    done = cell.python(HOG, options=["--memory", "64M"], prefix=map(str, filtered("errno", "clone3", ENOSYS)))
     assert done.result["outcome"] == "oom" and held(done, "memory")
