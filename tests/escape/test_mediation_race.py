@@ -92,6 +92,16 @@ def test_what_a_call_names_is_exchanged(cell, probe, rounds):
         assert state(cell.workspace / "secret") == before
 
 
+@pytest.mark.parametrize("call", ["read", "create", "overwrite", "move in", "connect"])
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_a_path_is_exchanged_in_memory(cell, probe, rounds, call):
+    """The same, all rounds with the text of the path: what a check before the call would lose to."""
+    with furnished(cell) as before:
+        seen = counts(probe("race").start(rounds, call, policy=cell.policy(RULES)).wait(1800))
+        assert list(seen) == [call] and seen[call][2] == 0 and seen[call][0] and seen[call][1], seen
+        assert state(cell.workspace / "secret") == before
+
+
 def test_outside_each_call_reaches_it_in_each_way(cell, probe):
     """The control: the same program where nothing judges. It prints the ways by which a call never did."""
     with furnished(cell) as before:

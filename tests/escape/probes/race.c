@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * race ROUNDS [control]: change what a call names while it is made. One thread flips, one calls; every call of
+ * race ROUNDS [control | CALL]: change what a call names while it is made. One thread flips, one calls; every call of
  * race_calls.h so many rounds, shared by the ways of flipping. The working directory holds "public" (allowed),
  * "secret" (denied) and "a/public", in each a file "f", a directory "d" and a socket "s" of the host; links that lead
  * to either; "b/public" (a link to secret) and "own". Prints per call how often it worked, was refused, reached the
@@ -248,13 +248,13 @@ static void report_control(const struct call *call, int a_public)
     }
 }
 
-static void report(const struct call *call, int a_public, unsigned rounds)
+static void report(const struct call *call, int a_public, unsigned rounds, bool text_only)
 {
     struct tally tally = {0};
-    unsigned share = rounds / (call->follows ? WAYS : WAYS - 1) + 1;
+    unsigned share = text_only ? rounds : rounds / (call->follows ? WAYS : WAYS - 1) + 1;
 
     for (unsigned pass = 0; pass < PASSES_MOST && (pass == 0 || tally.worked == 0 || tally.refused == 0); pass++) {
-        for (size_t w = 0; w < WAYS; w++) {
+        for (size_t w = 0; w < (text_only ? 1 : WAYS); w++) {
             begin(&ways[w], a_public);
             if (fits(call, &ways[w]))
                 race(call, &ways[w], share, false, &tally);
@@ -266,6 +266,8 @@ static void report(const struct call *call, int a_public, unsigned rounds)
 int main(int argc, char **argv)
 {
     unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
+    bool control = argc > 2 && strcmp(argv[2], "control") == 0;
+    const char *only = argc > 2 && !control ? argv[2] : NULL;
     int a_public = open("a/public", O_PATH | O_DIRECTORY);
 
     here = open(".", O_PATH | O_DIRECTORY);
@@ -278,13 +280,15 @@ int main(int argc, char **argv)
         fstatat(secret, "d", &secret_d, 0) < 0)
         return 1;
     printf("begins\n{");
-    for (size_t c = 0; c < CALLS; c++) {
-        printf("%s\"%s\": [", c == 0 ? "" : ", ", calls[c].name);
+    for (size_t c = 0, told = 0; c < CALLS; c++) {
+        if (only != NULL && strcmp(only, calls[c].name) != 0)
+            continue;
+        printf("%s\"%s\": [", told++ == 0 ? "" : ", ", calls[c].name);
         fflush(stdout);
-        if (argc > 2)
+        if (control)
             report_control(&calls[c], a_public);
         else
-            report(&calls[c], a_public, rounds);
+            report(&calls[c], a_public, rounds, only != NULL);
         printf("]");
     }
     printf("}\n");
