@@ -44,15 +44,31 @@ int tc_entry_read(struct tc_stopped *stopped, int8_t directory, int8_t path, str
     return ret->base < 0 ? TC_TO_FLOOR : 0;
 }
 
+/* Whether the last name is "." or "..", which the kernel has an answer for whatever directory it is in. */
+static bool ends_in_dots(const char *text)
+{
+    size_t end = strlen(text), begin;
+
+    while (end > 0 && text[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && text[begin - 1] != '/'; begin--)
+        ;
+    return end - begin <= 2 && strspn(text + begin, ".") >= end - begin;
+}
+
 int tc_entry_find(struct tc_stopped *stopped, struct tc_entry *entry)
 {
     bool slash = false;
     int r;
 
     tc_cleanup_object(&entry->parent);
+    entry->parent.mount = NULL;
     r = tc_entry_from(stopped, entry->base, entry->text, &entry->parent, entry->name, &slash);
     /* The kernel would notice that the tree is read-only before it looks at the length of the name. */
     if (r == -ENAMETOOLONG)
+        return r;
+    /* Nor would it come to see that the directory was removed. */
+    if (r == -ENOENT && entry->parent.mount != NULL && !ends_in_dots(entry->text))
         return r;
     if (r < 0 || entry->parent.mount == NULL)
         return TC_TO_FLOOR;

@@ -129,6 +129,17 @@ int tc_object_describe(const struct tc_stopped *stopped, struct tc_object *objec
     return place(stopped, object);
 }
 
+int tc_object_last_name(struct tc_object *object)
+{
+    if (object->path[0] != '/')
+        return -ENOENT;
+    if (ends_deleted(object)) {
+        object->length -= sizeof DELETED - 1;
+        object->path[object->length] = '\0';
+    }
+    return 0;
+}
+
 int tc_object_reopen(const struct tc_stopped *stopped, const struct tc_object *object, uint64_t flags)
 {
     char number[16];

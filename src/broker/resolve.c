@@ -173,6 +173,8 @@ int tc_given_from(struct tc_stopped *stopped, int base, const char *path, char *
 
     if (path[0] != '/') {
         r = tc_object_describe(stopped, &object);
+        if (r == -ENOENT) /* it was removed: a name is still given from where it was */
+            r = tc_object_last_name(&object);
         if (r < 0)
             return r;
         if (object.path[0] != '/')

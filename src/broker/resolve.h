@@ -44,6 +44,13 @@ static inline void tc_cleanup_object(struct tc_object *object)
  */
 int tc_object_describe(const struct tc_stopped *stopped, struct tc_object *object);
 
+/**
+ * After tc_object_describe() said -ENOENT: make path the last that the object had, without the kernel's mark. It proves
+ * nothing; names that are given from a removed directory begin so.
+ * @return 0 or -ENOENT
+ */
+int tc_object_last_name(struct tc_object *object);
+
 /** True for what has no name anywhere: pipes, sockets, memfds. Its path is then text for people. */
 bool tc_object_nameless(const struct tc_object *object);
 
