@@ -137,8 +137,10 @@ def test_a_group_hands_on_only_what_it_was_given(doctor):
     """In a container, whose root is a group that was given less than the host's. The control was given all."""
     checks = []
     for given in ("+cpu +memory +pids", "+memory"):
-        outer = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
+        host = Path(harness.unified(), f"toolcell-test-{os.getpid()}")
+        outer = host / "outer"
         (outer / "inner").mkdir(parents=True)
+        (host / "cgroup.subtree_control").write_text(given)
         enter = f'echo $$ > {outer}/cgroup.procs && exec unshare --cgroup --mount sh -c "$0" sh "$@"'
         inside = ('umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && echo $$ > /sys/fs/cgroup/inner/cgroup.procs && '
                   f'echo {given} > /sys/fs/cgroup/cgroup.subtree_control && exec "$@"')
@@ -147,6 +149,7 @@ def test_a_group_hands_on_only_what_it_was_given(doctor):
         finally:
             (outer / "inner").rmdir()
             outer.rmdir()
+            host.rmdir()
     assert checks[0]["state"] == "ok" and checks[0]["detail"].endswith("cpu by version 2, memory by version 2, pids by version 2")
     assert checks[1]["state"] == "degraded" and checks[1]["detail"].endswith("but only for memory by version 2"), checks
 

@@ -16,7 +16,7 @@
 static char top[64];
 static struct tc_arena *arena;
 
-static void run(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
 {
     char command[512];
     va_list arguments;
