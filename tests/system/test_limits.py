@@ -157,6 +157,12 @@ def test_the_default_limit_of_processes_needs_no_group(cell):
     assert done.result["leftover_processes"] == done.answer
 
 
+def test_mediated_rules_leave_room_for_the_default_limit(cell):
+    """The broker counts, with the threads that it has at first: there is room for those."""
+    done = cell.python(FORKS, 600, policy="workspace").succeeded()
+    assert 490 < done.answer <= 512 and done.result["degraded"] == []
+
+
 def test_threads_count_as_processes(cell):
     code = """
         import threading, time
