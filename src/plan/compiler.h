@@ -27,6 +27,7 @@ struct tc_needed {
     const char *subject; /* the last that it needs a broker for, or NULL: it needs none */
     const char *lack;    /* why nobody serves one of its needs, or NULL */
     bool outside_data;   /* one of them is for the root file system or scratch */
+    bool by_name;        /* it keeps a data mount from being executable as a whole */
 };
 
 struct tc_compiler {

@@ -48,20 +48,26 @@ static bool concerns_mediated(const struct tc_compiler *compiler, const struct t
     return false;
 }
 
+/* Mark the rules that are why a mount cannot be executable as a whole. */
+static void note_names(struct tc_compiler *compiler)
+{
+    for (size_t i = 0; i < compiler->layout.count; i++) {
+        const struct tc_data_verdict *verdict = &compiler->verdicts[i];
+
+        for (size_t k = 0; k < verdict->need_count && verdict->named; k++)
+            compiler->needed[tc_analysis_index(compiler->analysis, verdict->needs[k])].by_name = true;
+    }
+}
+
 /* How execute of what a rule speaks about comes out in mediated mounts. */
 enum execution { BY_KERNEL, LOOKED_AT, NEVER };
 
 static enum execution find_execution(const struct tc_compiler *compiler, const struct tc_rule *rule)
 {
-    if (compiler->needed[tc_analysis_index(compiler->analysis, rule)].outside_data)
-        return LOOKED_AT;
-    for (size_t i = 0; i < compiler->layout.count; i++) {
-        const struct tc_data_verdict *verdict = &compiler->verdicts[i];
+    const struct tc_needed *needed = &compiler->needed[tc_analysis_index(compiler->analysis, rule)];
 
-        for (size_t k = 0; k < verdict->need_count && verdict->named; k++)
-            if (verdict->needs[k] == rule)
-                return LOOKED_AT;
-    }
+    if (needed->outside_data || needed->by_name)
+        return LOOKED_AT;
     return tc_programs_lost(compiler->verdicts, compiler->layout.count, rule) ? NEVER : BY_KERNEL;
 }
 
@@ -202,6 +208,7 @@ int tc_compile_enforcement(struct tc_compiler *compiler, struct tc_error *err)
 {
     const struct tc_mediation_need *connect = find_connect(compiler);
 
+    note_names(compiler);
     for (const struct tc_ruleset *rules = compiler->rules; rules != NULL; rules = rules->project)
         if (judge_rules(compiler, rules, connect) < 0 || judge_commands(compiler, rules) < 0)
             return tc_error_set(err, -ENOMEM, "compile the plan");
