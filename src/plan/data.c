@@ -256,7 +256,7 @@ static int lay_floor(struct tc_arena *arena, const struct tc_analysis *analysis,
                      const struct tc_place *place, const struct tc_facts *facts, const struct judgement *judgement,
                      struct tc_data_verdict *ret)
 {
-    const struct tc_verdict *execute = NULL;
+    const struct tc_verdict *execute = judgement->verdict;
     int result;
 
     for (size_t i = 0; i < OPERATIONS; i++) {

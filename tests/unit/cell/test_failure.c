@@ -41,6 +41,30 @@ START_TEST(test_source_behind_a_link)
 }
 END_TEST
 
+/* A directory that is mounted over itself must be the one that stands there. */
+START_TEST(test_another_directory_stands_there)
+{
+    char real[96], other[96], moved[96];
+    struct tc_step *step;
+
+    snprintf(real, sizeof real, "%s/real", fixture.workspace);
+    snprintf(other, sizeof other, "%s/other", fixture.workspace);
+    snprintf(moved, sizeof moved, "%s/moved", fixture.workspace);
+    ck_assert(mkdir(real, 0755) == 0 && mkdir(other, 0755) == 0);
+    step = fixture_bind(&fixture, real, "/workspace/real", TC_STEP_NESTED | TC_STEP_ITSELF, TC_ACCESS_READ);
+    fixture_run(&fixture, "true", &outcome);
+    ck_assert_msg(outcome.launched == 0, "the control: it is");
+    step->target = "/workspace/other";
+    expect_failure("mounts", "changed during start");
+    step->flags &= ~(unsigned)TC_STEP_ITSELF;
+    fixture_run(&fixture, "true", &outcome);
+    ck_assert_msg(outcome.launched == 0, "the control: any other may stand there without the flag");
+    ck_assert_int_eq(rename(real, moved), 0);
+    step->flags |= TC_STEP_ITSELF;
+    expect_failure("mounts", "changed during start");
+}
+END_TEST
+
 /* Nothing is made in a tree of the host, whatever the plan says. */
 START_TEST(test_host_trees_stay_as_they_are)
 {
@@ -240,6 +264,7 @@ int main(void)
 {
     const TTest *const tests[] = {test_source_changed,
                                   test_source_behind_a_link,
+                                  test_another_directory_stands_there,
                                   test_host_trees_stay_as_they_are,
                                   test_targets_cannot_leave,
                                   test_bad_filter,
