@@ -145,3 +145,16 @@ void random_rules(struct tc_buf *out, unsigned most, bool connect)
                       count == 0 ? "" : ",");
     tc_buf_string(out, "]}");
 }
+
+void random_programs(struct tc_buf *out)
+{
+    tc_buf_string(out, "{\"version\":1,\"rules\":[");
+    for (unsigned i = 2 + random_below(5); i > 0; i--)
+        tc_buf_printf(out, "{\"pattern\":\"%s\",\"operations\":[\"execute\"],\"effect\":\"%s\",\"priority\":%u},",
+                      random_below(4) != 0 ? PICK(literals) : PICK(patterns), PICK(effects), 1 + random_below(3));
+    tc_buf_printf(out,
+                  "{\"pattern\":\"**\",\"operations\":[\"execute\"],\"effect\":\"%s\"},"
+                  "{\"pattern\":\"**/.env\",\"operations\":[\"read\"],\"effect\":\"deny\",\"priority\":1},"
+                  "{\"pattern\":\"**\",\"operations\":[\"read\",\"write\",\"connect\"],\"effect\":\"allow\"}]}",
+                  random_below(4) == 0 ? "ask" : "deny");
+}

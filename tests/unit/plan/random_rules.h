@@ -17,4 +17,7 @@ unsigned random_below(unsigned bound);
 /** Write a policy of at most so many rules, and one more that allows every connection. */
 void random_rules(struct tc_buf *out, unsigned most, bool connect);
 
+/** Append a policy that allows execute in some directories of what needs a broker, and denies it or asks in others. */
+void random_programs(struct tc_buf *out);
+
 #endif
