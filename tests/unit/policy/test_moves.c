@@ -170,7 +170,7 @@ START_TEST(test_fixed)
 
     held.fixed = fixed;
     random_begin(8);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 6000; round++) {
         tc_auto_ruleset rules = random_rules();
         bool directory = random_pick(2), above = false;
 
@@ -190,7 +190,7 @@ START_TEST(test_fixed)
             ck_assert_int_eq(bound.effect, free.effect);
         refused += bound.effect != free.effect;
     }
-    ck_assert_uint_gt(refused, 30);
+    ck_assert_uint_gt(refused, 10);
 }
 END_TEST
 
