@@ -42,7 +42,8 @@ def test_none_of_them_leads_to_a_denied_file(cell, probe):
     before = os.stat(cell.workspace / ".env")
     answers = probe("strange").inside(policy=cell.policy(RULES))
     assert len(answers) == 34
-    all_refused(answers, "EACCES", "EPERM", "EROFS", "ENOSYS", "EBADF", "ENAMETOOLONG", "EOPNOTSUPP")
+    all_refused(answers)
+    all_refused({name: error for name, error in answers.items() if name not in ALWAYS}, "EACCES")
     assert os.stat(cell.workspace / ".env").st_ctime_ns == before.st_ctime_ns
     assert not (cell.workspace / "new/.env").exists()
 

@@ -265,7 +265,8 @@ def test_thousands_of_rules_cost_little(cell, operations):
     many = denying(cell, *(f"**/secret-{number}.*" for number in range(2500)), *(f"d{number}/**" for number in range(2500)),
                     operations=operations)
     few, with_many = fastest(cell, denying(cell, "**/.env"), many)
-    assert with_many - few < 0.010 * SLACK * (20 if sanitized(cell.binary) else 1)
+    # Where each instruction costs many times more, under emulation, a start does as well.
+    assert with_many - few < max(0.010 * SLACK * (20 if sanitized(cell.binary) else 1), few)
 
 
 # ---- what runs there ----
