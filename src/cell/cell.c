@@ -204,10 +204,12 @@ int tc_cell_await_init(struct tc_launch *launch, struct tc_cell *ret, struct tc_
     ret->host_gid = launch->host_gid;
     tc_launch_free(launch);
     r = tc_twin_receive(ret, plan, err);
-    if (r < 0) {
-        tc_cell_release(ret);
+    if (r < 0)
         tc_error_stage(err, "mediation");
-    }
+    if (r == 0 && (r = tc_pty_receive(ret, plan, err)) < 0)
+        tc_error_stage(err, "terminal");
+    if (r < 0)
+        tc_cell_release(ret);
     return r;
 }
 

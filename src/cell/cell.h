@@ -18,6 +18,8 @@ struct tc_cell {
     int lease;   /* holds the host id while open, or TC_NO_FD */
     uid_t host_uid;
     gid_t host_gid;
+    int master;          /* with plan->tty, until they are taken from here: the terminal's master, O_NONBLOCK, */
+    int slave;           /* and what the command gets; else TC_NO_FD */
     unsigned last_reply; /* type of the last reply accepted: what may come next depends on it */
     /* Only where calls are notified (plan->notify), else TC_NO_FD: what a broker works with. */
     bool notified;
@@ -32,6 +34,8 @@ struct tc_cell {
                       .pidfd = TC_NO_FD,                                                                               \
                       .control = TC_NO_FD,                                                                             \
                       .lease = TC_NO_FD,                                                                               \
+                      .master = TC_NO_FD,                                                                              \
+                      .slave = TC_NO_FD,                                                                               \
                       .root = TC_NO_FD,                                                                                \
                       .diag = TC_NO_FD,                                                                                \
                       .twin = TC_NO_FD,                                                                                \
@@ -89,7 +93,7 @@ int tc_cell_build(struct tc_launch *launch, const struct tc_plan *plan, struct t
  * @param ret     the cell, to be released with tc_cell_release(). Nothing may be asked of it before
  *                tc_cell_await_ready()
  * @return 0 or -errno; err->stage names the stage ("namespaces", "identity", "mounts", "network", "landlock",
- *         "seccomp", "mediation", "init"), err->hint the remedy
+ *         "seccomp", "mediation", "terminal", "init"), err->hint the remedy
  */
 int tc_cell_await_init(struct tc_launch *launch, struct tc_cell *ret, struct tc_error *err);
 

@@ -280,6 +280,7 @@ static const struct {
     {"mounts", tc_tree_enter},
     {"mounts", tc_tree_close},
     {"mediation", tc_twin_send},
+    {"terminal", tc_pty_send},
     {"namespaces", isolate_groups},
     {"landlock", tc_rules_enter},
     {"identity", drop_capabilities},

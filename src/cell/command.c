@@ -117,6 +117,7 @@ int tc_command_block(const struct tc_plan *plan, struct tc_buf *out, struct tc_e
 
     if (argc > BLOCK_MAX / sizeof(uint32_t) || envc > BLOCK_MAX / sizeof(uint32_t))
         return tc_error_set(err, -E2BIG, "arguments and environment");
+    block.terminal = plan->tty;
     add_limits(&block, plan);
     tc_buf_append(out, &block, sizeof block);
     block.argv = append_table(out, argc);

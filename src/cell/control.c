@@ -98,6 +98,8 @@ void tc_cell_release(struct tc_cell *cell)
     tc_cleanup_fd(&cell->control);
     tc_cleanup_fd(&cell->pidfd);
     tc_cleanup_fd(&cell->lease);
+    tc_cleanup_fd(&cell->master);
+    tc_cleanup_fd(&cell->slave);
     tc_cleanup_fd(&cell->root);
     tc_cleanup_fd(&cell->diag);
     tc_cleanup_fd(&cell->twin);

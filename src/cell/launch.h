@@ -177,6 +177,13 @@ int tc_twin_send(struct tc_child *child, struct tc_error *err);
 /** Parent, when init has been executed: take what that stage sent into the cell; nothing where no call is notified. */
 int tc_twin_receive(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err);
 
+/* pty.c */
+
+/** Stage: where the command gets a terminal, make it and hand both its ends to the parent. */
+int tc_pty_send(struct tc_child *child, struct tc_error *err);
+/** Parent, after tc_twin_receive(): take what that stage sent into the cell; nothing where there is no terminal. */
+int tc_pty_receive(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err);
+
 /* rules.c */
 
 /** Add the Landlock rule of an open file or directory; access is TC_ACCESS_*. */

@@ -50,7 +50,7 @@ const struct tc_exec_block *tc_block_check(const void *bytes, uint32_t size)
 
     if (size <= sizeof *block || ((const char *)bytes)[size - 1] != '\0')
         return NULL;
-    if (block->magic != TC_INIT_MAGIC || block->argc == 0 || block->umask > 0777)
+    if (block->magic != TC_INIT_MAGIC || block->argc == 0 || block->umask > 0777 || block->terminal > 1)
         return NULL;
     if (block->program >= size || block->cwd >= size || block->path_list >= size || !limits_fit(block))
         return NULL;

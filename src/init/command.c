@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "init/command.h"
 
+#include <asm/ioctls.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -142,7 +143,9 @@ static int run(void *argument)
         r = replace_null();
     if (r < 0)
         return fail(job, TC_INIT_STEP_BLOCK, r);
-    r = tc_raw0(__NR_setsid); /* in toolcell's own session the caller's terminal would be the command's too */
+    r = tc_raw0(__NR_setsid);           /* in toolcell's own session the caller's terminal would be the command's too */
+    if (r >= 0 && block->terminal != 0) /* its stdin may be empty, its output is the terminal */
+        r = tc_raw3(__NR_ioctl, 1, TIOCSCTTY, 0);
     if (r < 0)
         return fail(job, TC_INIT_STEP_SESSION, r);
     r = set_limits(block);

@@ -44,7 +44,7 @@ enum tc_init_reply_type {
 enum tc_init_step {
     TC_INIT_STEP_NONE,
     TC_INIT_STEP_BLOCK,
-    TC_INIT_STEP_SESSION,
+    TC_INIT_STEP_SESSION, /* its session, and the terminal of that */
     TC_INIT_STEP_LIMITS,
     TC_INIT_STEP_CWD,
     TC_INIT_STEP_EXEC,
@@ -89,8 +89,10 @@ struct tc_exec_block {
     uint32_t umask;
     uint32_t notify;       /* offset of notify_count instructions (struct sock_filter), with notify_count > 0 */
     uint32_t notify_count; /* of the filter that only the command gets, right before it is executed */
-    uint64_t deadline_ms;  /* 0, or: if init still runs this long after EXEC it ends the cell by itself, so that a
-                              stopped supervisor cannot keep it alive */
+    uint32_t terminal;     /* 1: the command's output is a terminal, which becomes its controlling terminal; else 0 */
+    uint32_t reserved;
+    uint64_t deadline_ms; /* 0, or: if init still runs this long after EXEC it ends the cell by itself, so that a
+                             stopped supervisor cannot keep it alive */
     struct tc_exec_limit limits[TC_EXEC_LIMITS];
 };
 

@@ -187,6 +187,7 @@ struct tc_plan {
     unsigned group_versions[TC_CONTROLLER_COUNT];
     bool count_processes; /* pids is held by RLIMIT_NPROC in the cell's user namespace, not by a group */
     bool output_stop;
+    bool tty;                 /* the streams are a terminal of the cell's own; with stdin NONE output and errors only */
     enum tc_stdin stdin_mode; /* never DEFAULT */
     const char *stdin_data;
     size_t stdin_length;

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 # Objects that run on the child's side. What of them is the parent's alone is named below.
-OBJECTS = {"child", "enter", "entry", "handover", "rules", "source", "target", "tree", "twin",  # cell
+OBJECTS = {"child", "enter", "entry", "handover", "pty", "rules", "source", "target", "tree", "twin",  # cell
            "caps", "landlock", "mount", "netif", "openat2", "pidfd", "proc", "seccomp", "socket", "userns",  # kernel
            "error"}  # base
 # Functions of the C library that touch nothing but their arguments. close() would set errno for a descriptor that is

@@ -81,6 +81,7 @@ START_TEST(test_damage)
         {offsetof(struct sample, envv), sizeof(struct sample)},
         {offsetof(struct sample, head.limit_count), TC_EXEC_LIMITS + 1},
         {offsetof(struct sample, head.umask), 01000},
+        {offsetof(struct sample, head.terminal), 2},
     };
 
     for (size_t i = 0; i < TC_COUNT(damages); i++) {
