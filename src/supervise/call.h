@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <termios.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -55,6 +56,27 @@ struct tc_input {
     char *buffer;     /* owned; NULL for memory */
     const char *next; /* what waits for the command */
     size_t length;
+    char last; /* byte written, 0 before the first */
+};
+
+/* How the caller's terminal is set while it is relayed to one of the cell. */
+enum tc_tty_mode {
+    TC_TTY_ORDINARY, /* as the caller had it */
+    TC_TTY_RAW,      /* every byte is for the command: the cell's terminal edits lines and makes signals */
+    TC_TTY_ENDING    /* the command is dead, its output is still coming: ^C and ^Z are toolcell's again */
+};
+
+/* The command's terminal (--tty). All descriptors are TC_NO_FD without one. */
+struct tc_tty {
+    int master;  /* non-blocking; input and stream have duplicates */
+    int slave;   /* held, so that output does not end before the cell does */
+    int signals; /* a signalfd for WINCH and CONT, where there is a terminal of the caller's */
+    int caller;  /* the caller's terminal that is relayed, borrowed */
+    int sized;   /* the caller's terminal that the size is taken from, borrowed */
+    enum tc_tty_mode mode, wanted;
+    struct termios saved; /* with a mode that is not ordinary */
+    bool ended;           /* the end of the input was typed */
+    char end[2];
 };
 
 /* An answer that the broker has had no room for yet. */
@@ -102,6 +124,7 @@ struct tc_call {
     struct tc_signals signals;
     struct tc_mediation mediation;
     struct tc_approval approval;
+    struct tc_tty tty;
     int ends[3]; /* the command's own streams, until it is started */
     struct tc_input input;
     struct tc_stream streams[TC_STREAM_COUNT];
@@ -166,7 +189,7 @@ void tc_delivery_give_up(struct tc_call *call);
 
 /**
  * Open the command's stdin.
- * @param ret  the command's end, owned by the caller
+ * @param ret  the command's end, owned by the caller; left alone where it will be the terminal
  * @return 0 or -errno; -EINVAL: the caller's stdin is of a kind that is not relayed
  */
 int tc_input_open(struct tc_call *call, int *ret, struct tc_error *err);
@@ -186,6 +209,34 @@ void tc_stream_pump(struct tc_call *call, enum tc_stream_index index);
 /** Wait for output where there is room for it, leave the pipe alone where there is none. */
 void tc_stream_watch(struct tc_call *call, enum tc_stream_index index);
 void tc_stream_close(struct tc_call *call, enum tc_stream_index index);
+
+/* tty.c: all but tc_tty_open() do nothing in a call without a terminal. */
+
+/** Take the terminal of a cell that is built as the command's streams. 0 or -errno. */
+int tc_tty_open(struct tc_call *call, struct tc_error *err);
+
+/** The command is on its way: what is typed is for it. */
+void tc_tty_begin(struct tc_call *call);
+
+/** Take up a new size, and the caller's terminal where it has become toolcell's again. */
+void tc_tty_serve(struct tc_call *call);
+
+/** Leave the caller's terminal as it was while toolcell is stopped; take it up again. */
+void tc_tty_pause(struct tc_call *call);
+void tc_tty_resume(struct tc_call *call);
+
+/** True while somebody else's job has the caller's terminal: reading it would stop toolcell. */
+bool tc_tty_background(const struct tc_call *call);
+
+/** The caller's input has ended: have that typed as the next input. False when it has been, or there is no terminal. */
+bool tc_tty_end_input(struct tc_call *call);
+
+/** Nothing is typed any more, what was written is still shown. */
+void tc_tty_settle(struct tc_call *call);
+
+/** All is shown: leave the caller's terminal as it was. */
+void tc_tty_restore(struct tc_call *call);
+void tc_tty_close(struct tc_call *call);
 
 /* mediation.c */
 

@@ -31,6 +31,7 @@ bool tc_delivery_conclude(struct tc_call *call)
     tc_auto_buf text = {0};
 
     note_broken_sinks(call);
+    tc_tty_restore(call);
     tc_result_set_status(call);
     if (!tc_event_result(call))
         return false;

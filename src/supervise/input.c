@@ -3,7 +3,8 @@
  * The command's stdin. What the caller holds never reaches the command: a
  * directory on stdin is a way out of every mount (fchdir), and a file would
  * bring its own mount's rights along. So bytes are relayed through a pipe, up
- * to a buffer and the pipe itself ahead of what the command reads.
+ * to a buffer and the pipe itself ahead of what the command reads. With --tty
+ * the command's terminal takes the place of the pipe (tty.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,11 +48,14 @@ static void take_source(struct tc_input *input, const struct stat *status)
         input->from = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 }
 
-/* A pipe whose write end is ours and does not block. */
-static int open_pipe(struct tc_input *input, int *ret, struct tc_error *err)
+/* A pipe whose write end is ours and does not block. A terminal comes with the cell. */
+static int open_pipe(struct tc_call *call, int *ret, struct tc_error *err)
 {
+    struct tc_input *input = &call->input;
     int pipe_fds[2];
 
+    if (call->plan->tty)
+        return 0;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return tc_error_set(err, -errno, "stdin: make a pipe");
     *ret = pipe_fds[0];
@@ -100,7 +104,7 @@ static int open_inherited(struct tc_call *call, int *ret, struct tc_error *err)
     input->buffer = malloc(TC_READ_SIZE);
     if (input->from < 0 || input->buffer == NULL)
         return tc_error_set(err, input->from < 0 ? -errno : -ENOMEM, "stdin");
-    return open_pipe(input, ret, err);
+    return open_pipe(call, ret, err);
 }
 
 int tc_input_open(struct tc_call *call, int *ret, struct tc_error *err)
@@ -114,20 +118,23 @@ int tc_input_open(struct tc_call *call, int *ret, struct tc_error *err)
     case TC_STDIN_DATA:
         call->input.next = call->plan->stdin_data;
         call->input.length = call->plan->stdin_length;
-        return open_pipe(&call->input, ret, err);
+        return open_pipe(call, ret, err);
     }
     return tc_error_plain(err, -EINVAL, "stdin: unknown mode");
 }
 
 /* Read into the empty buffer. 1: got some; 0: nothing there now; -1: the end. */
-static int fill(struct tc_input *input)
+static int fill(struct tc_call *call)
 {
+    struct tc_input *input = &call->input;
     struct pollfd poll_fd = {.fd = input->from, .events = POLLIN};
     struct iovec vector = {.iov_base = input->buffer, .iov_len = TC_READ_SIZE};
     ssize_t length;
 
     if (input->from < 0)
         return -1;
+    if (tc_tty_background(call))
+        return 0;
     do {
         if (input->from_polled && poll(&poll_fd, 1, 0) == 0)
             return 0;
@@ -154,6 +161,8 @@ static int drain(struct tc_input *input)
             continue;
         if (written < 0)
             return errno == EAGAIN ? 0 : -1;
+        if (written > 0)
+            input->last = input->next[written - 1];
         input->next += written;
         input->length -= (size_t)written;
     }
@@ -167,7 +176,7 @@ static void watch(struct tc_call *call, bool full, bool empty)
 
     /* With no interest in writing, EPOLLERR still tells that the command has closed its end. */
     tc_poller_watch(&call->poller, TC_SOURCE_INPUT_WRITE, input->to, full || !empty ? EPOLLOUT : 0);
-    if (!empty)
+    if (!empty || tc_tty_background(call))
         tc_poller_drop(&call->poller, TC_SOURCE_INPUT_READ);
     else if (tc_poller_watch(&call->poller, TC_SOURCE_INPUT_READ, input->from, EPOLLIN) == -EPERM)
         tc_poller_watch(&call->poller, TC_SOURCE_INPUT_WRITE, input->to, EPOLLOUT);
@@ -183,9 +192,12 @@ void tc_input_pump(struct tc_call *call)
     for (int i = 0; i < PUMP_ROUNDS && filled > 0 && drained > 0; i++) {
         drained = drain(input);
         if (drained > 0)
-            filled = fill(input);
+            filled = fill(call);
+        if (drained > 0 && filled < 0 && tc_tty_end_input(call))
+            filled = 1;
     }
-    if (drained < 0 || filled < 0 || (call->poller.ready[TC_SOURCE_INPUT_WRITE] & EPOLLERR)) {
+    /* EPOLLHUP: a terminal that nobody has open. */
+    if (drained < 0 || filled < 0 || (call->poller.ready[TC_SOURCE_INPUT_WRITE] & (EPOLLERR | EPOLLHUP))) {
         tc_input_close(call);
         return;
     }

@@ -18,7 +18,8 @@
  *   CLOSING   the result is written
  *
  * Descriptors. The caller's own are duplicated to be written to and never
- * handed on; the command has three pipes (or /dev/null as stdin). Descriptors
+ * handed on; the command has three pipes (or /dev/null as stdin), or a terminal
+ * of the cell's own. Descriptors
  * 0 to 2 that the caller left closed are filled with /dev/null first, so that
  * no pipe of ours can be taken for the caller's stdout.
  *
@@ -72,6 +73,7 @@ static void kill_cell(struct tc_call *call)
     tc_poller_drop(&call->poller, TC_SOURCE_CONTROL);
     tc_approval_close(call);
     tc_input_close(call);
+    tc_tty_settle(call);
     tc_timers_clear(&call->timers, TC_TIMER_WALL);
     tc_timers_clear(&call->timers, TC_TIMER_CPU);
     tc_timers_clear(&call->timers, TC_TIMER_GRACE);
@@ -127,7 +129,9 @@ static void on_stop(struct tc_call *call, bool terminal)
 
     if (living)
         tc_cell_signal(&call->cell, SIGSTOP);
+    tc_tty_pause(call);
     tc_signals_stop(terminal);
+    tc_tty_resume(call);
     if (living)
         tc_cell_signal(&call->cell, SIGCONT);
 }
@@ -292,6 +296,8 @@ static void serve(struct tc_call *call)
         serve_control(call);
     if (ready[TC_SOURCE_DEATH])
         serve_death(call);
+    if (ready[TC_SOURCE_RESIZE])
+        tc_tty_serve(call);
     if (ready[TC_SOURCE_SIGNAL])
         tc_call_signals(call);
     serve_timers(call);

@@ -21,6 +21,7 @@ enum tc_source {
     TC_SOURCE_LISTENER,     /* a call is stopped, and no broker runs yet */
     TC_SOURCE_CONTROL,
     TC_SOURCE_DEATH,
+    TC_SOURCE_RESIZE, /* the caller's terminal has another size, or is toolcell's again */
     TC_SOURCE_SIGNAL,
     TC_SOURCE_TIMER,
     TC_SOURCE_COUNT

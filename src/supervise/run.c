@@ -40,6 +40,7 @@ static void init_call(struct tc_call *call, const struct tc_plan *plan, const st
     call->mediation.listener = call->approval.from = call->approval.terminal.fd = TC_NO_FD;
     call->ends[0] = call->ends[1] = call->ends[2] = TC_NO_FD;
     call->poller.epoll = call->timers.fd = call->signals.fd = TC_NO_FD;
+    call->tty.master = call->tty.slave = call->tty.signals = call->tty.caller = call->tty.sized = TC_NO_FD;
     call->input.from = call->input.to = TC_NO_FD;
     for (int i = 0; i < TC_STREAM_COUNT; i++)
         call->streams[i].fd = TC_NO_FD;
@@ -123,6 +124,7 @@ static int open_call(struct tc_call *call, struct tc_error *err)
 static void close_call(struct tc_call *call)
 {
     tc_input_close(call);
+    tc_tty_close(call);
     tc_approval_close(call);
     close_ends(call);
     for (enum tc_stream_index i = 0; i < TC_STREAM_COUNT; i++)
@@ -185,6 +187,7 @@ int tc_call_start(struct tc_call *call, struct tc_error *err)
     call->exec_ms = tc_clock_ms();
     if (tc_call_limit(call, TC_LIMIT_WALL, &wall_ms))
         tc_timers_set(&call->timers, TC_TIMER_WALL, wall_ms);
+    tc_tty_begin(call);
     tc_input_pump(call);
     tc_group_sweep(call->group); /* what others have left: beside the command, whom it does not keep waiting */
     return 0;
@@ -219,6 +222,17 @@ static int start_command(struct tc_call *call, struct tc_error *err)
     return 0;
 }
 
+static int open_streams(struct tc_call *call, struct tc_error *err)
+{
+    int code = tc_input_open(call, &call->ends[0], err);
+
+    if (code == 0 && !call->plan->tty)
+        code = tc_stream_open(call, TC_STREAM_STDOUT, &call->ends[1], err);
+    if (code == 0 && !call->plan->tty)
+        code = tc_stream_open(call, TC_STREAM_STDERR, &call->ends[2], err);
+    return code;
+}
+
 static int boot(struct tc_call *call, struct tc_error *err)
 {
     int code = check_labels(call->plan, err);
@@ -227,13 +241,11 @@ static int boot(struct tc_call *call, struct tc_error *err)
         code = tc_cell_build(call->launch, call->plan, err);
     /* The cell is built meanwhile. */
     if (code == 0)
-        code = tc_input_open(call, &call->ends[0], err);
-    if (code == 0)
-        code = tc_stream_open(call, TC_STREAM_STDOUT, &call->ends[1], err);
-    if (code == 0)
-        code = tc_stream_open(call, TC_STREAM_STDERR, &call->ends[2], err);
+        code = open_streams(call, err);
     if (code == 0)
         code = tc_cell_await_init(tc_take_ptr(call->launch), &call->cell, err);
+    if (code == 0 && call->plan->tty)
+        code = tc_tty_open(call, err);
     /* Init is on its way to READY meanwhile. */
     if (code == 0)
         code = watch_cell(call, err);
