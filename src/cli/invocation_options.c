@@ -36,7 +36,7 @@ const struct tc_option tc_invocation_options[] = {
     {"grace", 0, false, "TIME", "between TERM and KILL when cancelled (default 2s)", tc_value_limit, TC_LIMIT_GRACE},
     {"stdin", 0, false, "none|inherit", "what the command reads (none with --json or on a terminal)", tc_value_stdin,
      0},
-    {"tty", 0, false, NULL, "give the command a terminal", tc_value_unavailable, 0},
+    {"tty", 0, false, NULL, "give the command a terminal", tc_value_flag, FIELD(request.tty)},
     {"json", 0, false, NULL, "events and the result as JSON lines on stdout", tc_value_flag, FIELD(json)},
     {"events-fd", 0, false, "N", "events and the result as JSON lines on descriptor N", tc_value_descriptor,
      FIELD(events_fd)},

@@ -243,7 +243,7 @@ static int read_tty(struct tc_invocation *call, const struct tc_json *json, cons
 
     if (tc_json_bool(json, &wanted, err) < 0)
         return err->code;
-    return wanted && key->setter(call, 0, NULL, err) < 0 ? tc_request_bad(json, err) : 0;
+    return wanted && key->setter(call, key->parameter, NULL, err) < 0 ? tc_request_bad(json, err) : 0;
 }
 
 static const struct tc_request_key request_keys[] = {
@@ -260,7 +260,7 @@ static const struct tc_request_key request_keys[] = {
     {"net", read_word, tc_value_net, 0},
     {"policy", read_policy, tc_value_text, offsetof(struct tc_invocation, policy)},
     {"limits", read_limits, NULL, 0},
-    {"tty", read_tty, tc_value_unavailable, 0},
+    {"tty", read_tty, tc_value_flag, offsetof(struct tc_invocation, request.tty)},
     {"ask", read_word, tc_value_ask, 0},
     {"allow_degraded", read_words, tc_value_degraded, 0},
     {"label", read_env, NULL, true},

@@ -103,10 +103,12 @@ int tc_streams_settle_stdin(struct tc_invocation *call, struct tc_error *err)
     bool asked = request->stdin_mode != TC_STDIN_DEFAULT;
     const char *why;
 
+    /* What is typed is for the command only where it has a terminal itself. */
     if (!asked)
-        request->stdin_mode = call->json || consumed || isatty(STDIN_FILENO) || opened_for_writing_only(STDIN_FILENO)
-                                  ? TC_STDIN_NONE
-                                  : TC_STDIN_INHERIT;
+        request->stdin_mode =
+            call->json || consumed || (isatty(STDIN_FILENO) && !request->tty) || opened_for_writing_only(STDIN_FILENO)
+                ? TC_STDIN_NONE
+                : TC_STDIN_INHERIT;
     if (request->stdin_mode != TC_STDIN_INHERIT)
         return 0;
     why = consumed ? "the request was read from it" : why_not_readable(STDIN_FILENO, asked);
@@ -123,6 +125,11 @@ int tc_streams_check_ask(const struct tc_request *request, const struct tc_repor
     if (request->ask == TC_ASK_FD && report->events < 0)
         return tc_error_plain(err, -EINVAL, "--ask fd:%d: questions are events, which need --json or --events-fd",
                               request->ask_fd);
+    /* A question could not be told from what the command draws there. */
+    if (request->ask == TC_ASK_TTY && request->tty) {
+        tc_error_plain(err, -EINVAL, "--ask tty: with --tty the terminal is the command's");
+        return tc_error_hint(err, "--ask fd:N, or --ask deny");
+    }
     if ((request->ask == TC_ASK_FD && request->ask_fd == STDIN_FILENO && inherits) ||
         (request->ask == TC_ASK_TTY && inherits && isatty(STDIN_FILENO))) {
         tc_error_plain(err, -EINVAL, "--ask: the answers would be the command's input");

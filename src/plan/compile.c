@@ -37,9 +37,6 @@ int tc_compile_refusals(struct tc_compiler *compiler, struct tc_error *err)
     if (request->net == TC_NET_EGRESS)
         result = tc_compiler_refuse(compiler, -EOPNOTSUPP, "use --net none, or --net host with rules that allow it",
                                     err, "--net egress: not built yet");
-    if (result == 0 && request->tty)
-        result = tc_compiler_refuse(compiler, -EOPNOTSUPP, "run the command without a terminal", err,
-                                    "--tty: not built yet");
     if (result == 0 && request->workspace.mode == TC_MODE_TXN)
         result = tc_compiler_refuse(compiler, -EOPNOTSUPP, "use rw or ro", err, "workspace: mode txn: not built yet");
     for (size_t i = 0; i < request->mount_count && result == 0; i++)
@@ -71,8 +68,10 @@ static int compile_command(struct tc_compiler *compiler, struct tc_error *err)
     plan->argv = argv;
     plan->program = compiler->facts->program_given;
     plan->stdin_mode = request->stdin_mode;
+    plan->tty = request->tty;
     if (plan->stdin_mode == TC_STDIN_DEFAULT)
-        plan->stdin_mode = request->json || compiler->facts->stdin_terminal ? TC_STDIN_NONE : TC_STDIN_INHERIT;
+        plan->stdin_mode =
+            request->json || (compiler->facts->stdin_terminal && !request->tty) ? TC_STDIN_NONE : TC_STDIN_INHERIT;
     plan->stdin_data = request->stdin_data;
     plan->stdin_length = request->stdin_length;
     return tc_environment_make(compiler->arena, compiler->rules, request, compiler->facts, plan->cwd, &plan->env, err);

@@ -99,6 +99,7 @@ static void put_command(struct tc_buf *out, const struct tc_plan *plan)
     put_texts(out, plan->env);
     put_text(out, plan->cwd);
     put_text(out, plan->program);
+    put_number(out, plan->tty);
     put_number(out, plan->stdin_mode);
     put_bytes(out, plan->stdin_data, plan->stdin_length);
     put_limits(out, &plan->limits);

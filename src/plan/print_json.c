@@ -124,6 +124,7 @@ static void emit_command(struct tc_emit *emit, const struct tc_plan *plan)
     emit_texts(emit, "env", plan->env);
     tc_emit_string(emit, "cwd", plan->cwd);
     tc_emit_string(emit, "stdin", tc_stdin_name(plan->stdin_mode));
+    tc_emit_bool(emit, "tty", plan->tty);
 }
 
 static void emit_limits(struct tc_emit *emit, const struct tc_plan *plan)

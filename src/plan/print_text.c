@@ -127,6 +127,8 @@ static void print_command(const struct tc_plan *plan, struct tc_buf *out)
     tc_buf_char(out, '\n');
     put_fact(out, "directory", plan->cwd);
     put_fact(out, "stdin", tc_stdin_name(plan->stdin_mode));
+    if (plan->tty)
+        put_fact(out, "terminal", "of its own");
 }
 
 static void put_limit(const struct tc_plan *plan, enum tc_limit limit, const char *unit, struct tc_buf *out)

@@ -46,7 +46,6 @@ OPTIONS = {
     ("--net", "egress"): ["egress"],
     ("--net", ""): ["--net"],
     ("--stdin", "maybe"): ["--stdin", "none or inherit"],
-    ("--tty",): ["--tty", "not part of this version"],
     ("--session", "s"): ["--session", "not part of this version"],
     ("--ask", "fd:93"): ["--ask", "fd:93"],
     ("--ask", "fd:x"): ["--ask", "deny, tty or fd:N"],

@@ -32,7 +32,7 @@ static void check_request(const struct tc_request *request)
     for (size_t i = 0; i < request->tmpfs_count; i++)
         require(request->tmpfs[i].target[0] == '/');
     require(request->stdin_mode != TC_STDIN_DATA || request->stdin_data != NULL);
-    require(!request->tty && request->ask == TC_ASK_DENY);
+    require(request->ask != TC_ASK_FD || request->ask_fd >= 0);
     require(total < (size_t)1 << 40);
 }
 

@@ -76,6 +76,17 @@ START_TEST(test_stdin)
 }
 END_TEST
 
+START_TEST(test_terminal)
+{
+    tc_auto_invocation with = {0}, without = {0};
+
+    ck_assert_int_eq(READ(with, ",\"tty\": true"), 0);
+    ck_assert(with.request.tty);
+    ck_assert_int_eq(READ(without, ",\"tty\": false"), 0);
+    ck_assert(!without.request.tty);
+}
+END_TEST
+
 START_TEST(test_mounts)
 {
     tc_auto_invocation call = {0};
@@ -172,7 +183,6 @@ static const struct {
     {"{\"version\": 1, \"limits\": {\"wall\": true}}", "request: /limits/wall: expected a string or a number"},
     {"{\"version\": 1, \"limits\": {\"wall\": 0}}", "request: /limits/wall: out of range"},
     {"{\"version\": 1, \"limits\": {\"pids\": 1.5}}", "request: /limits/pids: expected a whole number"},
-    {"{\"version\": 1, \"tty\": true}", "request: /tty: not part of this version"},
     {"{\"version\": 1, \"tty\": 0}", "request: /tty: expected true or false"},
     {"{\"version\": 1, \"ask\": \"fd:\"}", "request: /ask: expected deny, tty or fd:N"},
     {"{\"version\": 1, \"ask\": \"me\"}", "request: /ask: expected deny, tty or fd:N"},
@@ -226,8 +236,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = unit_suite("request", test_minimal, test_argv, test_environment, test_stdin, test_mounts,
-                              test_limits, test_policy, test_options_win, NULL);
+    Suite *suite = unit_suite("request", test_minimal, test_argv, test_environment, test_stdin, test_terminal,
+                              test_mounts, test_limits, test_policy, test_options_win, NULL);
     TCase *table = tcase_create("malformed");
 
     tcase_add_loop_test(table, test_malformed, 0, TC_COUNT(malformed));
