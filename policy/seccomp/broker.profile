@@ -7,8 +7,8 @@
 otherwise: kill
 
 [calls]
-why: taking, answering and asking about stopped calls
-ioctl: kill if arg1 is not SECCOMP_IOCTL_NOTIF_RECV SECCOMP_IOCTL_NOTIF_SEND SECCOMP_IOCTL_NOTIF_ID_VALID SECCOMP_IOCTL_NOTIF_ADDFD
+why: taking, answering and asking about stopped calls; where who waits is woken
+ioctl: kill if arg1 is not SECCOMP_IOCTL_NOTIF_RECV SECCOMP_IOCTL_NOTIF_SEND SECCOMP_IOCTL_NOTIF_ID_VALID SECCOMP_IOCTL_NOTIF_ADDFD SECCOMP_IOCTL_NOTIF_SET_FLAGS
 
 [callers]
 why: looking at who called: memory, descriptors, limits; a signal when a file would exceed the caller's own limit

@@ -40,7 +40,7 @@
 #include "broker/report.h"
 #include "kernel/notify.h"
 
-#define WORKERS_USUAL 2 /* most commands are over before the second would have got anything to do */
+#define WORKERS_FIRST 2
 #define WORKERS_MOST 4096
 #define STACK_SIZE (192u << 10) /* a few paths and packets; only what is used is there */
 #define TURN_MS 4               /* between looks while there is something to look at */
@@ -61,6 +61,9 @@ struct loop {
     struct worker *workers; /* WORKERS_MOST; slots are filled from the front */
     size_t count;           /* monitor only */
     atomic_uint busy;
+    atomic_int caller;    /* the last one */
+    atomic_uint changes;  /* how often it was another one than before, in this turn */
+    bool here;            /* callers and workers are woken where they are; monitor only */
     atomic_bool asleep;   /* the monitor */
     _Atomic uint64_t now; /* milliseconds, of the monitor's last turn */
     int bell;             /* eventfd: wakes the monitor */
@@ -94,6 +97,8 @@ static void serve(struct worker *worker, const struct seccomp_notif *taken)
     atomic_store_explicit(&worker->since, now == 0 ? 1 : now, memory_order_release);
     atomic_fetch_add(&loop->busy, 1);
     atomic_fetch_add_explicit(&loop->state->counts->calls, 1, memory_order_relaxed);
+    if (atomic_exchange_explicit(&loop->caller, stopped.tid, memory_order_relaxed) != stopped.tid)
+        atomic_fetch_add_explicit(&loop->changes, 1, memory_order_relaxed);
     ring(loop);
     tc_call_serve(&stopped);
     atomic_store_explicit(&worker->since, 0, memory_order_release);
@@ -190,11 +195,24 @@ static void add_if_stuck(struct loop *loop, bool progress)
         ;
 }
 
-/* The first one is there from the start; the second when the command has lived for a turn. */
-static void add_usual(struct loop *loop, uint64_t calls)
+/*
+ * A caller and the worker that serves it never run at the same time. To and fro between two processors a call costs
+ * more than it takes to perform it, where these have to be interrupted for it: in a virtual machine. So as long as
+ * one caller makes all calls, who is woken is woken where the other is. Several callers would be gathered on one
+ * processor by that.
+ */
+static void wake_here(struct loop *loop, bool here)
 {
-    if (calls > 0 && loop->count < WORKERS_USUAL)
-        add_worker(loop);
+    loop->here = here;
+    tc_notify_wake_here(loop->state->listener, here);
+}
+
+static void choose_where(struct loop *loop, uint64_t calls)
+{
+    unsigned changes = atomic_exchange_explicit(&loop->changes, 0, memory_order_relaxed);
+
+    if (calls > 0 && (changes == 0) != loop->here)
+        wake_here(loop, changes == 0);
 }
 
 static void count_time(struct tc_broker_counts *counts)
@@ -252,9 +270,8 @@ static int monitor(struct loop *loop)
         atomic_store(&loop->now, tc_clock_ms());
         calls = atomic_load(&loop->state->counts->calls);
         quiet = calls == before ? quiet + 1 : 0;
+        choose_where(loop, calls - before);
         look_after(loop);
-        if (r > 0)
-            add_usual(loop, calls);
         add_if_stuck(loop, calls != before);
         count_time(loop->state->counts);
         before = calls;
@@ -271,6 +288,7 @@ static void interrupted(int number)
 static int prepare(struct loop *loop)
 {
     struct sigaction action = {.sa_handler = interrupted}; /* no SA_RESTART */
+    int r = 0;
 
     /* One heap: a second costs the first worker that allocates more than all it will ever allocate. */
     mallopt(M_ARENA_MAX, 1);
@@ -280,7 +298,9 @@ static int prepare(struct loop *loop)
     if (loop->bell < 0 || loop->workers == NULL || sem_init(&loop->gate, 0, 0) < 0 ||
         sigaction(INTERRUPT, &action, NULL) < 0)
         return -ENOMEM;
-    return add_worker(loop);
+    for (size_t i = 0; i < WORKERS_FIRST && r == 0; i++)
+        r = add_worker(loop);
+    return r;
 }
 
 int tc_loop_run(struct tc_broker_state *state, struct tc_error *err)
@@ -297,6 +317,7 @@ int tc_loop_run(struct tc_broker_state *state, struct tc_error *err)
         return r == -EPIPE ? 0 : tc_error_set(err, r, "take the listener");
     state->listener = r;
     atomic_store(&loop.now, tc_clock_ms());
+    wake_here(&loop, true);
     sem_post(&loop.gate);
     r = monitor(&loop);
     count_time(state->counts);

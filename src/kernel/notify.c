@@ -5,6 +5,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+void tc_notify_wake_here(int listener, bool here)
+{
+    (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, here ? SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP : 0UL);
+}
+
 int tc_notify_receive(int listener, struct seccomp_notif *ret)
 {
     memset(ret, 0, sizeof *ret); /* the kernel insists */

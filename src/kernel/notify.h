@@ -6,11 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* newer than Debian 12's headers */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
 /*
  * The listener of a seccomp filter: calls that the kernel holds until somebody
  * has answered them (seccomp_unotify(2)). Any thread may use a listener at any
  * time. Listener descriptors are borrowed throughout.
  */
+
+/**
+ * Have those who wait for calls, and callers that were answered, woken on the processor of who wakes them, or wherever
+ * there is one. Does nothing before Linux 6.6.
+ */
+void tc_notify_wake_here(int listener, bool here);
 
 /**
  * Wait for a stopped call and take it.

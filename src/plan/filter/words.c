@@ -38,6 +38,9 @@
 #define TMPFILE_BIT 020000000 /* O_TMPFILE without O_DIRECTORY, which differs */
 #define SOCK_TYPE_MASK 0xf
 
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* newer than Debian 12's headers */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
 #define WORD(constant)                                                                                                 \
     {                                                                                                                  \
         .name = #constant, .value = (uint32_t)(constant)                                                               \
@@ -109,6 +112,7 @@ static const struct {
     WORD(SECCOMP_IOCTL_NOTIF_SEND),
     WORD(SECCOMP_IOCTL_NOTIF_ID_VALID),
     WORD(SECCOMP_IOCTL_NOTIF_ADDFD),
+    WORD(SECCOMP_IOCTL_NOTIF_SET_FLAGS),
 };
 
 static const struct {
