@@ -160,6 +160,27 @@ START_TEST(test_terminals)
 }
 END_TEST
 
+/* Both ends come to the parent, in a form in which neither gets further or keeps anyone waiting. */
+START_TEST(test_terminal)
+{
+    struct tc_error err = {0};
+    struct stat status;
+    struct tc_cell cell;
+
+    fixture.plan.tty = true;
+    ck_assert_msg(tc_cell_launch(&fixture.plan, &cell, &err) == 0, "%s", err.message);
+    ck_assert_int_ge(cell.master, 0);
+    ck_assert_int_eq(fcntl(cell.master, F_GETFL) & (O_ACCMODE | O_NONBLOCK), O_RDWR | O_NONBLOCK);
+    ck_assert_int_eq(fcntl(cell.slave, F_GETFL) & (O_ACCMODE | O_NONBLOCK), O_RDWR);
+    ck_assert_int_eq(fcntl(cell.master, F_GETFD) & fcntl(cell.slave, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(fstat(cell.slave, &status), 0);
+    ck_assert_uint_eq(status.st_uid, cell.host_uid);
+    ck_assert_int_eq(isatty(cell.slave), 1);
+    tc_cell_release(&cell);
+    ck_assert_int_eq(cell.master, TC_NO_FD);
+}
+END_TEST
+
 START_TEST(test_nested)
 {
     char path[96];
@@ -238,6 +259,7 @@ int main(void)
                                   test_landlock_grants,
                                   test_old_landlock,
                                   test_terminals,
+                                  test_terminal,
                                   test_nested,
                                   test_overlay,
                                   test_empty_proc,
