@@ -34,7 +34,8 @@
 static int find_rules(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
                       enum tc_effect final, const struct tc_rule *const **ret, size_t *ret_count)
 {
-    const struct tc_rule *const *dissent, **list;
+    const struct tc_rule *const *dissent;
+    const struct tc_rule **list;
     size_t count, kept = 0;
 
     if (tc_analysis_dissent(analysis, region, TC_OP_EXECUTE, final, &dissent, &count) < 0)
@@ -185,7 +186,8 @@ static bool is_among(const struct tc_rule *const *rules, size_t count, const str
 static int sort_rules(struct tc_arena *arena, const struct tc_analysis *analysis, const struct tc_region *region,
                       enum tc_effect final, const char *const *granted, struct tc_data_verdict *ret)
 {
-    const struct tc_rule *const *rules, **sorted;
+    const struct tc_rule *const *rules;
+    const struct tc_rule **sorted;
     size_t count, lost;
 
     if (find_rules(arena, analysis, region, final, &rules, &count) < 0)

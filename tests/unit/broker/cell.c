@@ -273,7 +273,7 @@ static void make_plan(const struct cell_case *what, struct tc_plan *plan, struct
                              .step_count = TC_COUNT(steps) - first,
                              .root_access = TC_ACCESS_LIST,
                              .landlock_abi = 1,
-                             .view = {view + first, TC_COUNT(view) - first, false},
+                             .view = {.mounts = view + first, .count = TC_COUNT(view) - first},
                              .rules = *rules,
                              .notify = what->groups == 0 ? TC_NOTIFY_OPEN : what->groups};
 }
