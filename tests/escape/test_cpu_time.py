@@ -76,6 +76,7 @@ def spent(cell, last):
 
 def test_children_at_the_same_time_count_once(cell):
     """Some are handed over to init, of which the shell knows nothing: it tells what they take where it waits for them."""
+    _, before = spent(cell, "(ls /; true)")
     counted, _ = spent(cell, "(ls / &)")
-    _, waited = spent(cell, "(ls /; true)")
-    assert counted < waited * 1.5 + 0.5
+    _, after = spent(cell, "(ls /; true)")
+    assert counted < max(before, after) * 1.5 + 0.5  # a machine may have been busier before or after
