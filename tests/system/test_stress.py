@@ -69,7 +69,9 @@ def check_held(done):
     usage = done.result["usage"]
     assert usage["memory_peak_bytes"] <= 257 * MIB, "the kernel lets who is about to die have a page more"
     assert usage["pids_peak"] <= 256
-    assert usage["cpu_user_ms"] + usage["cpu_system_ms"] <= usage["wall_ms"] * 1.1 + 300, "one CPU"
+    # A share holds on the way back from the kernel: what that does for hundreds of processes is paid for afterwards, and
+    # their end not at all. Without a share it would be all the processors there are.
+    assert usage["cpu_user_ms"] + usage["cpu_system_ms"] <= usage["wall_ms"] * 1.5 + 300, "one CPU"
     assert done.result["outcome"] in ("exited", "oom", "timeout"), done.result
 
 
