@@ -101,8 +101,9 @@ def _files(place, alone, uids):
     except FileNotFoundError:
         return found
     for entry in entries:
-        # Of test runs; and the directory of root's locks on host ids, which the first call makes and which stays.
-        if entry.name.startswith(("pytest-of-", "toolcell-test-")) or entry.path == "/run/toolcell":
+        # Of test runs; and what stays for good: the directory of root's locks on host ids, which the first call makes,
+        # and that of mount(8), which its first use makes.
+        if entry.name.startswith(("pytest-of-", "toolcell-test-")) or entry.path in ("/run/toolcell", "/run/mount"):
             continue
         try:
             owner = entry.stat(follow_symlinks=False).st_uid

@@ -261,12 +261,11 @@ def fastest(cell, *policies):
 
 @pytest.mark.parametrize("operations", [["read", "write"], ["read", "write", "list", "execute"]], ids=len)
 def test_thousands_of_rules_cost_little(cell, operations):
-    """Less than 5 ms a start, once the policy is known: here twice that, for a machine that does other things as well."""
+    """Milliseconds a start, once the policy is known. Were they compared with one another, it would be seconds."""
     many = denying(cell, *(f"**/secret-{number}.*" for number in range(2500)), *(f"d{number}/**" for number in range(2500)),
                     operations=operations)
     few, with_many = fastest(cell, denying(cell, "**/.env"), many)
-    # Where each instruction costs many times more, under emulation, a start does as well.
-    assert with_many - few < max(0.010 * SLACK * (20 if sanitized(cell.binary) else 1), 2 * few)
+    assert with_many - few < 0.25 * SLACK * (4 if sanitized(cell.binary) else 1)
 
 
 # ---- what runs there ----
