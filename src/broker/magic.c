@@ -57,8 +57,10 @@ static int find_place(struct tc_stopped *stopped, int fd, struct place *ret)
     const char *below;
     int r = tc_object_describe(stopped, &object);
 
-    if (r < 0 || object.place == NULL)
+    if (r < 0)
         return r;
+    if (object.place == NULL)
+        return 0;
     below = tc_path_relative(object.path, object.place->target);
     return below != NULL && parse(below, ret);
 }
