@@ -278,6 +278,13 @@ static void enter_first(struct loader *loader, const char *name, int directory)
         (struct source){.device = status.st_dev, .inode = status.st_ino, .open = true};
 }
 
+static int finish(struct loader *loader, const char *name, struct tc_ruleset **ret, struct tc_error *err)
+{
+    int r = tc_parts_finish(&loader->parts, name, ret);
+
+    return r < 0 ? tc_error_set(err, r, "policy '%s'", name) : 0;
+}
+
 int tc_policy_load(const char *text, size_t length, const char *name, int directory, bool project,
                    struct tc_dependencies *dependencies, struct tc_ruleset **ret, struct tc_error *err)
 {
@@ -289,12 +296,11 @@ int tc_policy_load(const char *text, size_t length, const char *name, int direct
         return tc_no_memory(err);
     enter_first(&loader, name, directory);
     int r = load_text(&loader, text, length, &place, err);
+    if (r == 0)
+        r = finish(&loader, name, ret, err);
     if (r < 0)
         return r;
-    r = tc_parts_finish(&loader.parts, name, ret);
-    if (r < 0)
-        return tc_error_set(err, r, "policy '%s'", name);
-    arena = NULL;
+    arena = NULL; /* the ruleset's now */
     if (dependencies != NULL)
         *dependencies = (struct tc_dependencies){.items = loader.dependencies, .count = loader.dependency_count};
     return 0;
@@ -315,11 +321,10 @@ int tc_policy_parse_value(const struct tc_json *value, const char *name, struct 
     if (arena == NULL)
         return tc_no_memory(err);
     int r = load_root(&loader, value, &place, err);
+    if (r == 0)
+        r = finish(&loader, name, ret, err);
     if (r < 0)
         return r;
-    r = tc_parts_finish(&loader.parts, name, ret);
-    if (r < 0)
-        return tc_error_set(err, r, "policy '%s'", name);
-    arena = NULL;
+    arena = NULL; /* the ruleset's now */
     return 0;
 }

@@ -40,6 +40,19 @@ static void check_move(const struct tc_ruleset *rules, const char *from, const c
     }
 }
 
+/* Random rules, every third time with those of a project above them. */
+static struct tc_ruleset *random_tightened(void)
+{
+    struct tc_ruleset *rules = random_rules();
+    tc_auto_buf text = {0};
+
+    if (random_pick(3) == 0) {
+        random_policy(&text);
+        tighten_policy(rules, text.data);
+    }
+    return rules;
+}
+
 START_TEST(test_rename)
 {
     tc_auto_buf from = {0};
@@ -48,12 +61,7 @@ START_TEST(test_rename)
 
     random_begin(2);
     for (int round = 0; round < 6000; round++) {
-        tc_auto_ruleset rules = random_rules();
-        if (random_pick(3) == 0) {
-            tc_auto_buf text = {0};
-            random_policy(&text);
-            tighten_policy(rules, text.data);
-        }
+        tc_auto_ruleset rules = random_tightened();
         for (int i = 0; i < 6; i++) {
             random_path(&from);
             random_path(&to);
@@ -140,12 +148,7 @@ START_TEST(test_symlink)
 
     random_begin(7);
     for (int round = 0; round < 6000; round++) {
-        tc_auto_ruleset rules = random_rules();
-        if (random_pick(3) == 0) {
-            tc_auto_buf text = {0};
-            random_policy(&text);
-            tighten_policy(rules, text.data);
-        }
+        tc_auto_ruleset rules = random_tightened();
         for (int i = 0; i < 6; i++) {
             random_path(&link);
             random_path(&target);
