@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -127,6 +128,43 @@ int tc_cgroup_number(int group, const char *file, const char *key, uint64_t *ret
         return -errno;
     *ret = number;
     return 0;
+}
+
+int tc_cgroup_own_path(char *path, size_t size)
+{
+    tc_auto_free char *line = NULL;
+    size_t room = 0;
+    FILE *lines = fopen("/proc/self/cgroup", "re");
+    int r = -ENODATA;
+
+    if (lines == NULL)
+        return -errno;
+    while (r == -ENODATA && getline(&line, &room, lines) > 0) {
+        if (strncmp(line, "0::", 3) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        r = strlen(line + 3) < size ? 0 : -ENAMETOOLONG;
+        if (r == 0)
+            memcpy(path, line + 3, strlen(line + 3) + 1);
+    }
+    fclose(lines);
+    return r;
+}
+
+#define SUPERVISOR "supervisor"
+
+int tc_cgroup_vacate(int group)
+{
+    if (mkdirat(group, SUPERVISOR, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    return tc_cgroup_write(group, SUPERVISOR "/cgroup.procs", "0");
+}
+
+int tc_cgroup_return(int group)
+{
+    int r = tc_cgroup_write(group, "cgroup.procs", "0");
+
+    return r < 0 ? r : tc_cgroup_remove(group, SUPERVISOR, 0);
 }
 
 /* A number that was read may be another process by now: it is killed only when it is still listed once it is held. */

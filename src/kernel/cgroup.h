@@ -54,6 +54,19 @@ ssize_t tc_cgroup_read(int group, const char *file, char *text, size_t size);
  */
 int tc_cgroup_number(int group, const char *file, const char *key, uint64_t *ret);
 
+/** The path of the caller's own group of version 2, as its cgroup namespace shows it. 0; -ENODATA: none; -errno. */
+int tc_cgroup_own_path(char *path, size_t size);
+
+/**
+ * Move the calling process, with all its threads, out of a group of version 2 into one below that is made for it: a
+ * group that hands on controllers may hold no processes itself.
+ * @return 0 or -errno
+ */
+int tc_cgroup_vacate(int group);
+
+/** Move the calling process back, and remove what it was moved to. The group must hand on nothing. 0 or -errno. */
+int tc_cgroup_return(int group);
+
 /** Send SIGKILL to everything in a group: by cgroup.kill (Linux 5.14, version 2), else one by one. 0 or -errno. */
 int tc_cgroup_kill(int group);
 

@@ -6,14 +6,15 @@ import re
 MAY_INCLUDE = {
     "base": set(),
     "kernel": {"base"},
+    "systemd": {"kernel", "base"},
     "policy": {"base"},
     "init": {"kernel/raw.h", "kernel/clone.h"},  # without a C library: only what needs none
-    "plan": {"policy", "kernel", "base"},
+    "plan": {"policy", "systemd", "kernel", "base"},
     "cell": {"plan", "kernel", "base", "init/protocol.h", "init/image.h"},
     "broker": {"plan", "policy", "kernel", "base"},
     "supervise": {"broker", "cell", "plan", "policy", "kernel", "base", "init/protocol.h"},
-    "doctor": {"broker", "cell", "plan", "policy", "kernel", "base", "init/protocol.h", "init/image.h"},
-    "cli": {"supervise", "doctor", "cell", "plan", "policy", "kernel", "base"},
+    "doctor": {"broker", "cell", "plan", "policy", "systemd", "kernel", "base", "init/protocol.h", "init/image.h"},
+    "cli": {"supervise", "doctor", "cell", "plan", "policy", "systemd", "kernel", "base"},
 }
 # System headers that speak of what a pure layer must not do.
 KERNEL_HEADER = re.compile(

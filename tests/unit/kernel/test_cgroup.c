@@ -185,6 +185,46 @@ START_TEST(test_born_in_a_group)
 }
 END_TEST
 
+/* In a process of its own, which is moved: out of the group, and back. */
+static int leave_and_return(int group, const char *path)
+{
+    char own[512], inner[300];
+    struct stat status;
+
+    snprintf(inner, sizeof inner, "%s/supervisor", strrchr(path, '/'));
+    if (tc_cgroup_write(group, "cgroup.procs", "0") < 0 || tc_cgroup_own_path(own, sizeof own) < 0 ||
+        strcmp(strrchr(own, '/'), strrchr(path, '/')) != 0)
+        return 1;
+    for (int i = 0; i < 2; i++) {
+        if (tc_cgroup_vacate(group) < 0 || tc_cgroup_own_path(own, sizeof own) < 0)
+            return 2;
+        if (strlen(own) < strlen(inner) || strcmp(own + strlen(own) - strlen(inner), inner) != 0)
+            return 3;
+    }
+    if (tc_cgroup_return(group) < 0 || fstatat(group, "supervisor", &status, 0) == 0)
+        return 4;
+    return tc_cgroup_own_path(own, 2) == -ENAMETOOLONG ? 0 : 5;
+}
+
+START_TEST(test_leaving_a_group)
+{
+    char path[256];
+    tc_auto_fd group = make_unified(path);
+    int status;
+    pid_t pid;
+
+    if (group < 0)
+        return; /* as above */
+    pid = fork();
+    if (pid == 0)
+        _exit(leave_and_return(group, path));
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    tc_cleanup_fd(&group);
+    ck_assert_int_eq(tc_cgroup_remove(AT_FDCWD, path, 1000), 0);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cgroup");
@@ -196,6 +236,7 @@ int main(void)
     tcase_add_test(groups, test_a_made_group_is_locked);
     tcase_add_test(groups, test_killing_one_by_one);
     tcase_add_test(groups, test_born_in_a_group);
+    tcase_add_test(groups, test_leaving_a_group);
     suite_add_tcase(suite, groups);
     return unit_run(suite);
 }
