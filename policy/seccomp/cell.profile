@@ -52,9 +52,9 @@ allow: setsid set_tid_address set_robust_list get_robust_list rseq getcpu pidfd_
 allow: arch_prctl restart_syscall times getrusage getrlimit
 
 [tracing]
-why: strace and debuggers work on what the cell itself runs. A traced process keeps its filter, which has judged
-why: after the tracer's changes since Linux 4.8; init is not dumpable and everything else is in other namespaces
-allow: ptrace process_vm_readv process_vm_writev kcmp
+why: debuggers work on what the cell itself runs. A traced process keeps its filter, which has judged after the
+why: tracer's changes since Linux 4.8; ptrace is below; init is not dumpable and everything else is in other namespaces
+allow: process_vm_readv process_vm_writev kcmp
 
 [identity]
 why: no capability, one id mapped: there is nothing to change to
@@ -163,6 +163,11 @@ why: whole file system around any file of one's own); only the three requests fo
 why: are general. Keys and policies of fscrypt would stay with the host's file system after the cell
 ioctl: ENOTTY if arg1 & 0xff00 is 0x9400, arg1 & 0xff is not 9 13 54
 ioctl: ENOTTY if arg1 is FS_IOC_SET_ENCRYPTION_POLICY FS_IOC_ADD_ENCRYPTION_KEY FS_IOC_REMOVE_ENCRYPTION_KEY FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
+
+[stops at the end]
+why: a traced process that stops at its own end is past every signal (Linux 6.1 drops them). Two that trace each other
+why: wait for each other then, for ever, and no kill, not even the end of their pid namespace, ends them
+ptrace: EPERM if arg0 is PTRACE_SEIZE PTRACE_SETOPTIONS PTRACE_OLDSETOPTIONS, arg3 has PTRACE_O_TRACEEXIT
 
 [process options]
 why: PR_SET_MM rewrites what /proc tells of a process; core scheduling keeps other programs of the host off a core.

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -256,7 +257,17 @@ const struct row rows[] = {
     /* what programs live by */
     {"execve", {0}, ALLOWED},
     {"execveat", {0}, ALLOWED},
-    {"ptrace", {0}, ALLOWED},
+    {"ptrace", {PTRACE_TRACEME}, ALLOWED},
+    {"ptrace", {PTRACE_ATTACH, 7, 0, 0}, ALLOWED},
+    {"ptrace", {PTRACE_SEIZE, 7, 0, 0}, ALLOWED},
+    {"ptrace", {PTRACE_SEIZE, 7, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE}, ALLOWED},
+    {"ptrace", {PTRACE_SEIZE, 7, 0, PTRACE_O_TRACEEXIT}, EPERM},
+    {"ptrace", {PTRACE_SEIZE, 7, 0, PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD}, EPERM},
+    {"ptrace", {PTRACE_SETOPTIONS, 7, 0, PTRACE_O_TRACEEXEC}, ALLOWED},
+    {"ptrace", {PTRACE_SETOPTIONS, 7, 0, PTRACE_O_TRACEEXIT}, EPERM},
+    {"ptrace", {PTRACE_SETOPTIONS, 7, 0, 0x100000000 | PTRACE_O_TRACEEXIT}, EPERM},
+    {"ptrace", {21, 7, 0, PTRACE_O_TRACEEXIT}, EPERM}, /* PTRACE_OLDSETOPTIONS */
+    {"ptrace", {PTRACE_POKEDATA, 7, 0, PTRACE_O_TRACEEXIT}, ALLOWED},
     {"process_vm_readv", {0}, ALLOWED},
     {"pidfd_open", {0}, ALLOWED},
     {"pidfd_getfd", {0}, ALLOWED},

@@ -6,6 +6,7 @@
 #include <linux/fscrypt.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
+#include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,6 +26,9 @@
 /* Not in every header; the numbers are equal on x86-64 and aarch64, as all of those below are. */
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
+#endif
+#ifndef PTRACE_OLDSETOPTIONS /* x86 only; on aarch64 no request has this number */
+#define PTRACE_OLDSETOPTIONS 21
 #endif
 #ifndef TIOCLINUX
 #define TIOCLINUX 0x541c
@@ -100,6 +104,10 @@ static const struct {
     WORD(PR_SET_VMA),
     WORD(PR_GET_AUXV),
     WORD(PR_SET_PTRACER),
+    WORD(PTRACE_SEIZE),
+    WORD(PTRACE_SETOPTIONS),
+    WORD(PTRACE_OLDSETOPTIONS),
+    WORD(PTRACE_O_TRACEEXIT),
     WORD(PER_LINUX32),
     WORD(ADDR_NO_RANDOMIZE),
     WORD(UNAME26),
