@@ -49,7 +49,7 @@ const char *tc_signal_name(int signal, char name[TC_SIGNAL_NAME_SIZE])
 }
 
 /* A signal is what a limit looks like to the process that meets it (setrlimit(2)): SIGXFSZ, SIGXCPU, and SIGKILL at
- * the hard CPU limit. */
+ * the hard CPU limit. A process can have set itself a smaller limit: of CPU time, what was used tells. */
 static enum tc_outcome outcome_of_signal(const struct tc_call *call, int signal, uint64_t cpu_ms)
 {
     uint64_t limit;
@@ -61,9 +61,7 @@ static enum tc_outcome outcome_of_signal(const struct tc_call *call, int signal,
         return TC_OUTCOME_DISK_LIMIT;
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit))
         return TC_OUTCOME_SIGNALED;
-    if (signal == SIGXCPU || (signal == SIGKILL && cpu_ms >= limit))
-        return TC_OUTCOME_CPU_LIMIT;
-    return TC_OUTCOME_SIGNALED;
+    return (signal == SIGXCPU || signal == SIGKILL) && cpu_ms >= limit ? TC_OUTCOME_CPU_LIMIT : TC_OUTCOME_SIGNALED;
 }
 
 bool tc_result_exited(struct tc_call *call, const struct tc_init_reply *reply)

@@ -82,6 +82,17 @@ static void deliver(struct tc_call *call, enum tc_stream_index index, size_t len
     tc_event_output(call, index, bytes, complete);
 }
 
+/* The pipes may hold the excess when the command has ended already: that it came first must not depend on who is
+ * faster. */
+static void stop(struct tc_call *call)
+{
+    enum tc_outcome *outcome = &call->result->outcome;
+
+    tc_call_end(call, TC_OUTCOME_OUTPUT_LIMIT);
+    if (call->ended && (*outcome == TC_OUTCOME_EXITED || *outcome == TC_OUTCOME_SIGNALED))
+        *outcome = TC_OUTCOME_OUTPUT_LIMIT;
+}
+
 static void account(struct tc_call *call, enum tc_stream_index index, size_t length)
 {
     uint64_t left = within_limit(call);
@@ -96,7 +107,7 @@ static void account(struct tc_call *call, enum tc_stream_index index, size_t len
     call->thrown_away += length - kept;
     call->result->truncated = true;
     if (call->plan->output_stop)
-        tc_call_end(call, TC_OUTCOME_OUTPUT_LIMIT);
+        stop(call);
 }
 
 void tc_stream_close(struct tc_call *call, enum tc_stream_index index)

@@ -6,6 +6,8 @@ Each attempt has a control: the same succeeds outside of a cell, or without the 
 
 import json
 
+import pytest
+
 
 # ---- ends that never come ----
 
@@ -46,3 +48,50 @@ def test_nobody_is_stopped_at_his_end(cell):
 def test_outside_he_is(cell):
     done = cell.outside(TRACE)
     assert set(json.loads(done.stdout).values()) == {"worked"}, (done.stdout, done.stderr)
+
+
+# ---- causes ----
+
+def test_a_limit_that_the_command_sets_itself_is_none_of_the_calls(cell):
+    spin = "while :; do :; done"
+    own = cell.run("bash", "-c", f"ulimit -St 1; {spin}", options=["--cpu-time", "60s", "--timeout", "50s"], timeout=60)
+    sent = cell.run("sh", "-c", "kill -XCPU $$", options=["--cpu-time", "60s"])
+    for done in own, sent:
+        assert (done.result["outcome"], done.result["signal"], done.status) == ("signaled", "SIGXCPU", 152), done.result
+    asked = cell.run("sh", "-c", spin, options=["--cpu-time", "500ms"])
+    assert (asked.result["outcome"], asked.status) == ("cpu_limit", 124), asked.result
+
+
+# A pipe is as large as its writer makes it: the excess is in it when the command has ended already.
+BURST = """
+    import fcntl, os, sys
+    fcntl.fcntl(1, 1031, 1 << 20)  # F_SETPIPE_SZ
+    os.write(1, bytes(int(sys.argv[1])))
+    os._exit(0)
+"""
+
+
+def test_an_end_is_not_faster_than_the_output_limit(cell):
+    for _ in range(8):
+        done = cell.python(BURST, 900000, options=["--output-limit", "800000:stop"])
+        assert (done.result["outcome"], done.status, len(done.stdout)) == ("output_limit", 141, 800000), done.result
+    within = cell.python(BURST, 800000, options=["--output-limit", "800000:stop"]).succeeded()
+    assert within.result["outcome"] == "exited" and not within.result["output"]["truncated"]
+    on = cell.python(BURST, 900000, options=["--output-limit", "800000"]).succeeded()
+    assert on.result["outcome"] == "exited" and on.result["output"]["truncated"]
+
+
+ENDED = """
+    import os, signal, sys, time
+    for _ in range(int(sys.argv[1])):
+        if os.fork() == 0: os.kill(os.getpid(), signal.SIGKILL)
+    for _ in range(int(sys.argv[2])):
+        if os.fork() == 0: time.sleep(300)
+    time.sleep(0.3)
+"""
+
+
+@pytest.mark.parametrize("dead,alive", [(3, 0), (0, 2), (3, 2)])
+def test_who_had_ended_is_not_left_over(cell, dead, alive):
+    done = cell.python(ENDED, dead, alive).succeeded()
+    assert done.result["leftover_processes"] == alive
