@@ -24,6 +24,7 @@
 
 #define ROOT_SIZE (16u << 20) /* directories and small files of the plan; read-only in the end */
 #define BYTES_PER_INODE 4096
+#define PTY_MOST "128"    /* what waits in a terminal counts as nobody's memory, and the host has 3072 for all */
 #define SPARE_INODES 4096 /* the plan's own directories, and many small files in a small size */
 
 static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
@@ -229,7 +230,7 @@ static int add_proc_empty(struct tc_child *child, const struct tc_step *step, st
 static int add_devpts(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
     const struct tc_mount_option options[] = {
-        {"source", "devpts"}, {"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
+        {"source", "devpts"}, {"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", PTY_MOST}};
     unsigned attributes = (tc_source_attributes(step) | MOUNT_ATTR_NOEXEC) & ~(unsigned)MOUNT_ATTR_NODEV;
     tc_auto_fd mount = tc_mount_new("devpts", options, TC_COUNT(options), attributes);
 

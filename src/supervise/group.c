@@ -198,6 +198,14 @@ static int limit_cpu(const struct tc_group_leaf *leaf, uint64_t thousandths)
     return r < 0 ? r : write_number(leaf->directory, "cpu.cfs_quota_us", quota_us);
 }
 
+/* Version 1 counts what waits in sockets apart, and only where it is limited; a kernel without INET has neither. */
+static int limit_sockets(const struct tc_group_leaf *leaf, uint64_t bytes)
+{
+    int r = write_number(leaf->directory, "memory.kmem.tcp.limit_in_bytes", bytes);
+
+    return r == -ENOENT ? 0 : r;
+}
+
 /* Without the second half a hog would go on in swap. A kernel that does not account for swap has no such file; version
  * 1 can then still be told not to swap. */
 static int limit_memory(const struct tc_group_leaf *leaf, uint64_t bytes)
@@ -211,7 +219,9 @@ static int limit_memory(const struct tc_group_leaf *leaf, uint64_t bytes)
         return r == -ENOENT ? 0 : r;
     }
     r = write_number(leaf->directory, "memory.memsw.limit_in_bytes", bytes);
-    return r == -ENOENT || r == -EOPNOTSUPP ? tc_cgroup_write(leaf->directory, "memory.swappiness", "0") : r;
+    if (r == -ENOENT || r == -EOPNOTSUPP)
+        r = tc_cgroup_write(leaf->directory, "memory.swappiness", "0");
+    return r < 0 ? r : limit_sockets(leaf, bytes);
 }
 
 static int limit_pids(const struct tc_group_leaf *leaf, uint64_t count)

@@ -8,6 +8,10 @@ import json
 
 import pytest
 
+from harness import grouped
+
+MIB = 1 << 20
+
 
 # ---- ends that never come ----
 
@@ -95,3 +99,50 @@ ENDED = """
 def test_who_had_ended_is_not_left_over(cell, dead, alive):
     done = cell.python(ENDED, dead, alive).succeeded()
     assert done.result["leftover_processes"] == alive
+
+
+# ---- memory that is nobody's ----
+
+# Datagrams to oneself wait in the kernel until they are read. Says how many bytes were kept.
+SOCKETS = """
+    import socket
+    keep, kept = [], 0
+    for _ in range(900):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.bind(("127.0.0.1", 0))
+        s.setblocking(False)
+        keep.append(s)
+        for _ in range(3):
+            try: s.sendto(bytes(60000), s.getsockname())
+            except OSError: break
+    for s in keep:
+        try:
+            while True: kept += len(s.recv(65536))
+        except OSError: pass
+    print(kept)
+"""
+
+
+@grouped
+def test_what_waits_in_sockets_is_memory(cell):
+    free = cell.python(SOCKETS).succeeded().answer
+    assert free > 80 * MIB, "the control keeps too little"
+    done = cell.python(SOCKETS, options=["--memory", "32M"], timeout=60)
+    assert done.result["outcome"] == "oom" or done.answer <= 33 * MIB, done.stdout
+
+
+PTYS = """
+    import errno, json, os, sys
+    held = []
+    try:
+        while len(held) < 300: held.append(os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY))
+    except OSError as error: held.append(errno.errorcode[error.errno])
+    print(json.dumps([len(held), held[-1]]))
+"""
+
+
+def test_terminals_are_few(cell):
+    """What waits in a terminal the kernel counts as nobody's memory; and it has 3072 for all cells together."""
+    assert cell.python(PTYS, "/dev/ptmx").succeeded().answer == [129, "ENOSPC"]
+    outside = json.loads(cell.outside(PTYS, "/dev/ptmx").stdout)
+    assert outside[0] == 300, outside
