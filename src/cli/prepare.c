@@ -9,6 +9,7 @@
 #include "cli/locate.h"
 #include "plan/limiting.h"
 #include "plan/mounts.h"
+#include "plan/scope.h"
 
 #define DEFAULT_POLICY "workspace"
 
@@ -79,6 +80,7 @@ static unsigned wanted_controllers(const struct tc_invocation *call, const struc
 int tc_prepare_groups(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
 {
     unsigned wanted = wanted_controllers(call, prepared);
+    bool partial = call->request.allow_degraded & (1u << TC_DEGRADE_LIMITS);
     struct tc_mounts mounts;
     int code;
 
@@ -89,9 +91,28 @@ int tc_prepare_groups(const struct tc_invocation *call, struct tc_prepared *prep
         return tc_error_stage(err, "facts");
     code = tc_groups_gather(call->request.arena, &mounts, wanted, &prepared->groups);
     if (code == 0)
+        code = tc_scope_look(call->request.arena, &mounts, wanted, partial, &prepared->groups);
+    if (code == 0)
         return 0;
     tc_error_set(err, code, "look at the control groups");
     return tc_error_stage(err, "facts");
+}
+
+int tc_prepare_scope(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err)
+{
+    struct tc_mounts mounts;
+    int code;
+
+    if (prepared->groups.scope.state != TC_SCOPE_OFFERED)
+        return 0;
+    code = tc_mounts_read(call->request.arena, &mounts, err);
+    if (code < 0)
+        return tc_error_stage(err, "facts");
+    code = tc_scope_take(call->request.arena, &mounts, wanted_controllers(call, prepared), &prepared->groups);
+    if (code == 0)
+        return 0;
+    tc_error_set(err, code, "look at the control groups of a scope");
+    return tc_error_stage(err, "limits");
 }
 
 unsigned tc_prepared_controllers(const struct tc_invocation *call, const struct tc_prepared *prepared)

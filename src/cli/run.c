@@ -2,7 +2,7 @@
 /*
  * `toolcell run`: from the command line to the result.
  *
- *   options → request → rules → stdin → facts → decision → plan → cell
+ *   options → request → rules → stdin → control groups → facts → decision → plan → cell
  *
  * The launch begins beside the facts: the kernel makes namespaces on another
  * processor meanwhile. A call that is refused later ends it again before anybody
@@ -100,6 +100,7 @@ static int prepare(struct run *run, const struct tc_options *options)
     if (tc_prepare_rules(&run->call, &run->prepared, err) < 0)
         return err->code;
     if (tc_prepare_groups(&run->call, &run->prepared, err) < 0 ||
+        tc_prepare_scope(&run->call, &run->prepared, err) < 0 ||
         tc_group_make(&run->prepared.groups, tc_prepared_controllers(&run->call, &run->prepared), run->report.id,
                       &run->group, err) < 0)
         return err->code;

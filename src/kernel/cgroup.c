@@ -152,6 +152,7 @@ int tc_cgroup_own_path(char *path, size_t size)
 }
 
 #define SUPERVISOR "supervisor"
+#define RETURN_MS 100u /* children that were killed may not have gone yet */
 
 int tc_cgroup_vacate(int group)
 {
@@ -164,7 +165,7 @@ int tc_cgroup_return(int group)
 {
     int r = tc_cgroup_write(group, "cgroup.procs", "0");
 
-    return r < 0 ? r : tc_cgroup_remove(group, SUPERVISOR, 0);
+    return r < 0 ? r : tc_cgroup_remove(group, SUPERVISOR, RETURN_MS);
 }
 
 /* A number that was read may be another process by now: it is killed only when it is still listed once it is held. */

@@ -64,7 +64,8 @@ int tc_cgroup_own_path(char *path, size_t size);
  */
 int tc_cgroup_vacate(int group);
 
-/** Move the calling process back, and remove what it was moved to. The group must hand on nothing. 0 or -errno. */
+/** Move the calling process back, and remove what it was moved to; its children there must be about to end. The group
+ *  must hand on nothing. May block for a moment. 0 or -errno. */
 int tc_cgroup_return(int group);
 
 /** Send SIGKILL to everything in a group: by cgroup.kill (Linux 5.14, version 2), else one by one. 0 or -errno. */

@@ -105,6 +105,7 @@ static void put_command(struct tc_buf *out, const struct tc_plan *plan)
     put_limits(out, &plan->limits);
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
         put_number(out, plan->group_versions[i]);
+    put_number(out, plan->group_scoped);
     put_number(out, plan->count_processes);
     put_number(out, plan->output_stop);
 }

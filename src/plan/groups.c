@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hierarchies are found by file system type in the mount table, the
- * caller's own groups in /proc/self/cgroup, whose lines read
- * NUMBER:CONTROLLERS:PATH with an empty list for version 2 (cgroups(7)).
- *
  * Version 2 gives controllers to the groups below a group only where that holds
  * no processes itself, the real root excepted, and the caller's own group holds
- * at least toolcell. So the walk goes upwards from there. Who is not root
+ * at least toolcell. So the walk goes upwards from there. Where it finds nothing
+ * and toolcell is alone in its own group, it can leave that for one below: the
+ * last choice, since moving a process takes the kernel long. But the first one
+ * in a unit of a service manager: the groups above are the manager's, and what
+ * limits the unit is meant for the call as well. Who is not root
  * may move a process only within the part that is delegated to it: the common
  * ancestor of both groups, which is the one found here, must let its
  * cgroup.procs be written.
@@ -19,19 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "plan/hierarchy.h"
 #include "plan/host.h"
-
-static const char *const names[TC_CONTROLLER_COUNT] = {[TC_CONTROLLER_CPU] = "cpu",
-                                                       [TC_CONTROLLER_MEMORY] = "memory",
-                                                       [TC_CONTROLLER_PIDS] = "pids",
-                                                       [TC_CONTROLLER_CPUACCT] = "cpuacct",
-                                                       [TC_CONTROLLER_IO] = "io"};
-
-const char *tc_controller_name(enum tc_controller controller)
-{
-    return names[controller];
-}
 
 static const struct {
     const char *reason, *remedy;
@@ -64,63 +53,6 @@ const char *tc_group_lack_remedy(const struct tc_fact_controller *controller)
     return lacks[controller->lack].remedy;
 }
 
-/* ---- finding the hierarchies ---- */
-
-/* True when a list separated by any of ", \n" has the word. */
-static bool has_word(const char *list, size_t length, const char *word)
-{
-    size_t size = strlen(word);
-
-    for (size_t i = 0; i + size <= length; i++)
-        if ((i == 0 || strchr(" ,", list[i - 1]) != NULL) && strncmp(list + i, word, size) == 0 &&
-            (i + size == length || strchr(" ,\n", list[i + size]) != NULL))
-            return true;
-    return false;
-}
-
-/* The last mount of a hierarchy: version 1 names its controllers among the options. */
-static const struct tc_mount *find_mount(const struct tc_mounts *mounts, const char *controller)
-{
-    for (size_t i = mounts->count; i-- > 0;) {
-        const struct tc_mount *mount = &mounts->list[i];
-
-        if (controller == NULL ? strcmp(mount->filesystem, "cgroup2") == 0
-                               : strcmp(mount->filesystem, "cgroup") == 0 &&
-                                     has_word(mount->options, strlen(mount->options), controller))
-            return mount;
-    }
-    return NULL;
-}
-
-/* The caller's own group: the path of the line that has the controller (NULL: of version 2). */
-static const char *find_own(struct tc_arena *arena, const char *own, const char *controller)
-{
-    for (const char *line = own; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t size = strcspn(line, "\n");
-        const char *list = memchr(line, ':', size);
-        const char *path = list == NULL ? NULL : memchr(list + 1, ':', size - (size_t)(list + 1 - line));
-        size_t length;
-
-        if (path == NULL)
-            continue;
-        length = (size_t)(path - ++list);
-        if (controller == NULL ? length == 0 : has_word(list, length, controller))
-            return tc_arena_copy(arena, path + 1, size - (size_t)(path + 1 - line));
-    }
-    return NULL;
-}
-
-/* The directory of a group, or NULL when it lies outside of what is mounted. */
-static const char *locate(struct tc_arena *arena, const struct tc_mount *mount, const char *path)
-{
-    size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
-
-    if (strncmp(path, mount->root, root) != 0 || (path[root] != '\0' && path[root] != '/') ||
-        strncmp(path, "/..", 3) == 0)
-        return NULL;
-    return tc_arena_printf(arena, "%s%s", mount->target, strcmp(path + root, "/") == 0 ? "" : path + root);
-}
-
 /* ---- what may be done in a group ---- */
 
 static int may_write(const char *directory, const char *file)
@@ -131,16 +63,6 @@ static int may_write(const char *directory, const char *file)
     if (length < 0 || (size_t)length >= sizeof path)
         return -ENAMETOOLONG;
     return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 ? -errno : 0;
-}
-
-static ssize_t read_file(const char *directory, const char *file, char *text, size_t size)
-{
-    char path[4096];
-    int length = snprintf(path, sizeof path, "%s%s", directory, file);
-
-    if (length < 0 || (size_t)length >= sizeof path)
-        return -ENAMETOOLONG;
-    return tc_host_read(path, text, size);
 }
 
 static enum tc_group_lack try_directory(const char *directory)
@@ -158,26 +80,23 @@ static enum tc_group_lack try_directory(const char *directory)
 static bool is_free(const char *directory)
 {
     char text[4096];
-    ssize_t length = read_file(directory, "/cgroup.type", text, sizeof text);
+    ssize_t length = tc_hierarchy_read(directory, "/cgroup.type", text, sizeof text);
 
     if (length == -ENOENT)
         return true;
     if (length < 0 || strcmp(text, "domain\n") != 0)
         return false;
-    return read_file(directory, "/cgroup.procs", text, sizeof text) == 0;
+    return tc_hierarchy_read(directory, "/cgroup.procs", text, sizeof text) == 0;
 }
 
-/* What a group of version 2 has to hand on, and what it does hand on, as bits. */
-static unsigned read_controllers(const char *directory, const char *file)
+/* Whether toolcell, which has one thread, is all that lives in a group. */
+static bool is_alone(const char *directory)
 {
-    char text[4096];
-    ssize_t length = read_file(directory, file, text, sizeof text);
-    unsigned found = 0;
+    char text[64], own[24];
 
-    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT && length > 0; i++)
-        if (has_word(text, (size_t)length, names[i]))
-            found |= TC_CONTROLLER_BIT(i);
-    return found;
+    snprintf(own, sizeof own, "%d\n", (int)getpid());
+    return tc_hierarchy_read(directory, "/cgroup.type", text, sizeof text) > 0 && strcmp(text, "domain\n") == 0 &&
+           tc_hierarchy_read(directory, "/cgroup.procs", text, sizeof text) > 0 && strcmp(text, own) == 0;
 }
 
 static enum tc_group_lack try_unified(const char *directory, unsigned wanted, unsigned *ret_handed)
@@ -187,10 +106,10 @@ static enum tc_group_lack try_unified(const char *directory, unsigned wanted, un
     *ret_handed = 0;
     if (lack != TC_GROUP_USABLE)
         return lack;
-    *ret_handed = read_controllers(directory, "/cgroup.subtree_control");
+    *ret_handed = tc_hierarchy_controllers(directory, "/cgroup.subtree_control");
     if ((wanted & ~*ret_handed) == 0)
         return TC_GROUP_USABLE;
-    if ((wanted & ~read_controllers(directory, "/cgroup.controllers")) != 0)
+    if ((wanted & ~tc_hierarchy_controllers(directory, "/cgroup.controllers")) != 0)
         return TC_GROUP_NOT_HANDED;
     if (may_write(directory, "/cgroup.subtree_control") < 0)
         return TC_GROUP_FORBIDDEN;
@@ -226,9 +145,9 @@ static const char *walk(struct tc_arena *arena, const struct tc_mount *mount, co
 static void find_separate(struct tc_arena *arena, const struct tc_mounts *mounts, const char *own,
                           enum tc_controller which, struct tc_fact_controller *ret)
 {
-    const struct tc_mount *mount = find_mount(mounts, names[which]);
-    const char *path = mount == NULL ? NULL : find_own(arena, own, names[which]);
-    const char *directory = path == NULL ? NULL : locate(arena, mount, path);
+    const struct tc_mount *mount = tc_hierarchy_mount(mounts, tc_controller_name(which));
+    const char *path = mount == NULL ? NULL : tc_hierarchy_path(arena, own, tc_controller_name(which));
+    const char *directory = path == NULL ? NULL : tc_hierarchy_directory(arena, mount, path);
 
     if (path == NULL)
         return;
@@ -246,14 +165,41 @@ struct unified {
     unsigned present;  /* controllers that version 2 has on this host */
     const char *place; /* where groups of calls are made, or NULL */
     unsigned handed;   /* what groups there have already */
+    bool vacate;       /* it is the caller's own, which has to be left */
 };
 
+/* Take the caller's own group for what it could hand on once it is left. */
+static void choose_own(struct unified *unified, unsigned wanted)
+{
+    if (wanted == 0 || try_unified(unified->own, wanted, &unified->handed) != TC_GROUP_OCCUPIED ||
+        !is_alone(unified->own))
+        return;
+    unified->place = unified->own;
+    unified->vacate = true;
+}
+
+/* By its name: a manager marks what it has delegated for root alone. */
+static bool is_unit(const char *directory)
+{
+    const char *suffix = strrchr(directory, '.');
+
+    return suffix != NULL && (strcmp(suffix, ".scope") == 0 || strcmp(suffix, ".service") == 0);
+}
+
 /* One place for all that is wanted; else for the first that can be had anywhere. */
-static void choose_place(struct tc_arena *arena, struct unified *unified, unsigned wanted)
+static void choose_place(struct tc_arena *arena, struct unified *unified, unsigned wanted, bool own_only)
 {
     enum tc_group_lack lack;
 
+    if (own_only)
+        choose_own(unified, wanted & tc_hierarchy_controllers(unified->own, "/cgroup.controllers"));
+    else if (is_unit(unified->own))
+        choose_own(unified, wanted);
+    if (own_only || unified->place != NULL)
+        return;
     unified->place = walk(arena, unified->mount, unified->own, wanted, &unified->handed, &lack);
+    if (unified->place == NULL)
+        choose_own(unified, wanted);
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT && unified->place == NULL; i++)
         if (wanted & TC_CONTROLLER_BIT(i))
             unified->place = walk(arena, unified->mount, unified->own, TC_CONTROLLER_BIT(i), &unified->handed, &lack);
@@ -270,6 +216,8 @@ static struct tc_fact_controller judge_unified(struct tc_arena *arena, const str
         found.directory = unified->place;
     } else if (unified->place != NULL && wanted) {
         found.lack = try_unified(unified->place, bit, &handed);
+        if (found.lack == TC_GROUP_OCCUPIED && unified->vacate)
+            found.lack = TC_GROUP_USABLE;
         found.hand_on = found.lack == TC_GROUP_USABLE;
         found.directory = found.hand_on ? unified->place : NULL;
     } else if (unified->own != NULL) {
@@ -281,36 +229,37 @@ static struct tc_fact_controller judge_unified(struct tc_arena *arena, const str
 }
 
 static void find_unified(struct tc_arena *arena, const struct tc_mounts *mounts, const char *own, unsigned wanted,
-                         struct tc_fact_groups *ret)
+                         bool own_only, struct tc_fact_groups *ret)
 {
-    struct unified unified = {.mount = find_mount(mounts, NULL)};
-    const char *path = unified.mount == NULL ? NULL : find_own(arena, own, NULL);
+    struct unified unified = {.mount = tc_hierarchy_mount(mounts, NULL)};
+    const char *path = unified.mount == NULL ? NULL : tc_hierarchy_path(arena, own, NULL);
 
     if (path == NULL)
         return;
-    unified.own = locate(arena, unified.mount, path);
-    unified.present = read_controllers(unified.mount->target, "/cgroup.controllers");
+    unified.own = tc_hierarchy_directory(arena, unified.mount, path);
+    unified.present = tc_hierarchy_controllers(unified.mount->target, "/cgroup.controllers");
     if (unified.own != NULL && (wanted & unified.present) != 0)
-        choose_place(arena, &unified, wanted & unified.present);
+        choose_place(arena, &unified, wanted & unified.present, own_only);
+    ret->vacate = unified.vacate;
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
         if (unified.present & TC_CONTROLLER_BIT(i))
             ret->controllers[i] = judge_unified(arena, &unified, i, (wanted & TC_CONTROLLER_BIT(i)) != 0);
 }
 
 int tc_groups_find(struct tc_arena *arena, const struct tc_mounts *mounts, const char *own, unsigned wanted,
-                   struct tc_fact_groups *ret)
+                   bool own_only, struct tc_fact_groups *ret)
 {
     *ret = (struct tc_fact_groups){.looked = true};
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++) {
         ret->controllers[i].lack = TC_GROUP_ABSENT;
         find_separate(arena, mounts, own, i, &ret->controllers[i]);
     }
-    find_unified(arena, mounts, own, wanted, ret);
+    find_unified(arena, mounts, own, wanted, own_only, ret);
     return 0;
 }
 
-int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted,
-                     struct tc_fact_groups *ret)
+static int gather(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted, bool own_only,
+                  struct tc_fact_groups *ret)
 {
     char own[16384];
     ssize_t length = tc_host_read("/proc/self/cgroup", own, sizeof own);
@@ -318,7 +267,19 @@ int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, uns
     /* A kernel without control groups has no such file. */
     if (length < 0 && length != -ENOENT)
         return (int)length;
-    return tc_groups_find(arena, mounts, length < 0 ? "" : own, wanted, ret);
+    return tc_groups_find(arena, mounts, length < 0 ? "" : own, wanted, own_only, ret);
+}
+
+int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted,
+                     struct tc_fact_groups *ret)
+{
+    return gather(arena, mounts, wanted, false, ret);
+}
+
+int tc_groups_gather_own(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted,
+                         struct tc_fact_groups *ret)
+{
+    return gather(arena, mounts, wanted, true, ret);
 }
 
 /* The CPU group of version 1 lets no real-time process in, and tells nothing: of no use but to limit. */
@@ -332,7 +293,8 @@ unsigned tc_groups_usable(const struct tc_fact_groups *groups, unsigned wanted)
     unsigned usable = 0;
 
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT && groups->looked; i++)
-        if (groups->controllers[i].directory != NULL && (!is_idle(groups, i) || (wanted & TC_CONTROLLER_BIT(i))))
+        if ((groups->controllers[i].directory != NULL || groups->controllers[i].in_scope) &&
+            (!is_idle(groups, i) || (wanted & TC_CONTROLLER_BIT(i))))
             usable |= TC_CONTROLLER_BIT(i);
     return (usable & wanted) == 0 ? 0 : usable;
 }

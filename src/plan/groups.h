@@ -44,11 +44,30 @@ struct tc_fact_controller {
     enum tc_group_lack lack;
     const char *directory; /* where a group for a call can be made, or NULL; the same for all of version 2 */
     bool hand_on;          /* version 2: groups there do not have it yet, but may be given it */
+    bool in_scope;         /* the directory is a scope's that toolcell has entered, or NULL while it is only offered */
+};
+
+/* A transient scope of a service manager, for a call that could not have a group without. */
+enum tc_scope_state {
+    TC_SCOPE_NONE,    /* nobody looked: no limit needs one */
+    TC_SCOPE_LACKING, /* there is nobody to ask, or it was asked for in vain */
+    TC_SCOPE_OFFERED, /* there is a manager to ask */
+    TC_SCOPE_ENTERED  /* toolcell is in it */
+};
+
+struct tc_fact_scope {
+    enum tc_scope_state state;
+    bool system;        /* of the system's manager, else of the user's own */
+    const char *slice;  /* unit that the caller lies in and that the scope shall lie in; NULL: the manager's choice */
+    const char *reason; /* TC_SCOPE_LACKING: one clause; and what to do about it, or NULL */
+    const char *remedy;
 };
 
 struct tc_fact_groups {
     bool looked; /* false: nothing in the call needs a group, nobody looked */
+    bool vacate; /* version 2: the directory is the caller's own group, which it has to leave first for one below */
     struct tc_fact_controller controllers[TC_CONTROLLER_COUNT];
+    struct tc_fact_scope scope;
 };
 
 /** The kernel's name of a controller: "memory". */
@@ -63,7 +82,8 @@ const char *tc_group_lack_remedy(const struct tc_fact_controller *controller);
 /**
  * Look where a group for a call could be made. Opens and reads; changes nothing. For version 1 that is below the
  * caller's own group in each hierarchy; for version 2, which gives controllers only to groups of a group without
- * processes, the nearest group above the caller's own that may be changed and has what is wanted.
+ * processes, the nearest group above the caller's own that may be changed and has what is wanted; else the caller's
+ * own, where nobody but the caller lives in it.
  *
  * @param mounts  the caller's mount table
  * @param wanted  TC_CONTROLLER_BIT()s that are needed; the others are taken where they cost nothing
@@ -73,9 +93,13 @@ const char *tc_group_lack_remedy(const struct tc_fact_controller *controller);
 int tc_groups_gather(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted,
                      struct tc_fact_groups *ret);
 
-/** As tc_groups_gather(), from a text in the form of /proc/self/cgroup. */
+/** As tc_groups_gather(), but for version 2 in the caller's own group or nowhere. */
+int tc_groups_gather_own(struct tc_arena *arena, const struct tc_mounts *mounts, unsigned wanted,
+                         struct tc_fact_groups *ret);
+
+/** As tc_groups_gather() or, with own_only, tc_groups_gather_own(), from a text in the form of /proc/self/cgroup. */
 int tc_groups_find(struct tc_arena *arena, const struct tc_mounts *mounts, const char *own, unsigned wanted,
-                   struct tc_fact_groups *ret);
+                   bool own_only, struct tc_fact_groups *ret);
 
 /** Which controllers a call's group has: none when none of the wanted can be had, else all that can and are of use. */
 unsigned tc_groups_usable(const struct tc_fact_groups *groups, unsigned wanted);

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "plan/compiler.h"
 #include "plan/limiting.h"
+#include "plan/scope.h"
 
 /*
  * What holds for the call: the request's own limits, else the policy's, else
@@ -84,28 +85,54 @@ const char *tc_limit_means(const struct tc_plan *plan, enum tc_limit limit)
 {
     if (limit == TC_LIMIT_PIDS && plan->count_processes)
         return "RLIMIT_NPROC in the cell's user namespace";
-    for (size_t i = 0; i < TC_COUNT(grouped); i++)
-        if (grouped[i].limit == limit && (plan->group & TC_CONTROLLER_BIT(grouped[i].controller)))
-            return plan->group_versions[grouped[i].controller] == 1 ? "control group, version 1"
-                                                                    : "control group, version 2";
+    for (size_t i = 0; i < TC_COUNT(grouped); i++) {
+        enum tc_controller controller = grouped[i].controller;
+
+        if (grouped[i].limit != limit || !(plan->group & TC_CONTROLLER_BIT(controller)))
+            continue;
+        return plan->group_scoped & TC_CONTROLLER_BIT(controller) ? "control group, version 2, in a systemd scope"
+               : plan->group_versions[controller] == 1            ? "control group, version 1"
+                                                                  : "control group, version 2";
+    }
     return NULL;
+}
+
+struct why {
+    const char *reason, *remedy;
+};
+
+static struct why explain_lack(struct tc_compiler *compiler, const struct tc_fact_controller *controller)
+{
+    const struct tc_fact_groups *groups = &compiler->facts->groups;
+    struct why why = {"this kernel cannot count the processes of a cell alone", "Linux 5.14 can"};
+
+    if (!groups->looked)
+        return why;
+    why = (struct why){tc_group_lack_reason(controller->lack), tc_group_lack_remedy(controller)};
+    if (groups->scope.state != TC_SCOPE_LACKING || controller->version != 2)
+        return why;
+    why.reason =
+        tc_arena_printf(compiler->arena, "%s, and no systemd scope can be had: %s", why.reason, groups->scope.reason);
+    if (groups->scope.remedy != NULL)
+        why.remedy = groups->scope.remedy;
+    return why;
 }
 
 static int drop_limit(struct tc_compiler *compiler, enum tc_limit limit, const struct tc_fact_controller *controller,
                       bool asked, struct tc_error *err)
 {
     const char *name = tc_limit_name(limit);
-    const char *reason = compiler->facts->groups.looked ? tc_group_lack_reason(controller->lack)
-                                                        : "this kernel cannot count the processes of a cell alone";
-    const char *remedy = compiler->facts->groups.looked ? tc_group_lack_remedy(controller) : "Linux 5.14 can";
+    struct why why = explain_lack(compiler, controller);
 
+    if (why.reason == NULL)
+        return tc_error_set(err, -ENOMEM, "limit '%s'", name);
     compiler->plan->limits.set &= ~LIMIT_BIT(limit);
     if (asked && !(compiler->request->allow_degraded & (1u << TC_DEGRADE_LIMITS)))
         return tc_compiler_refuse(
             compiler, -EOPNOTSUPP,
-            tc_arena_printf(compiler->arena, "%s; or run without it: --allow-degraded=limits", remedy), err,
-            "limit '%s': %s", name, reason);
-    return tc_compiler_degrade(compiler, name, tc_arena_printf(compiler->arena, "not limited: %s", reason), err);
+            tc_arena_printf(compiler->arena, "%s; or run without it: --allow-degraded=limits", why.remedy), err,
+            "limit '%s': %s", name, why.reason);
+    return tc_compiler_degrade(compiler, name, tc_arena_printf(compiler->arena, "not limited: %s", why.reason), err);
 }
 
 /* A limit that a group does not hold: the number of processes can be held without one. A leased host id is nobody
@@ -130,9 +157,12 @@ static int choose_means(struct tc_compiler *compiler, const struct tc_limits *as
     int result = 0;
 
     plan->group = tc_groups_usable(groups, tc_limits_controllers(asked));
-    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
-        if (plan->group & TC_CONTROLLER_BIT(i))
-            plan->group_versions[i] = groups->controllers[i].version;
+    for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++) {
+        if (!(plan->group & TC_CONTROLLER_BIT(i)))
+            continue;
+        plan->group_versions[i] = groups->controllers[i].version;
+        plan->group_scoped |= groups->controllers[i].in_scope ? TC_CONTROLLER_BIT(i) : 0;
+    }
     for (size_t i = 0; i < TC_COUNT(grouped) && result == 0; i++) {
         unsigned bit = LIMIT_BIT(grouped[i].limit);
 

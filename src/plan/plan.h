@@ -185,7 +185,8 @@ struct tc_plan {
     struct tc_limits limits; /* effective: a clear bit means none */
     unsigned group;          /* TC_CONTROLLER_BIT()s of the call's control group; 0: it has none */
     unsigned group_versions[TC_CONTROLLER_COUNT];
-    bool count_processes; /* pids is held by RLIMIT_NPROC in the cell's user namespace, not by a group */
+    unsigned group_scoped; /* those of them that it has in a transient scope, which is asked for before the launch */
+    bool count_processes;  /* pids is held by RLIMIT_NPROC in the cell's user namespace, not by a group */
     bool output_stop;
     bool tty;                 /* the streams are a terminal of the cell's own; with stdin NONE output and errors only */
     enum tc_stdin stdin_mode; /* never DEFAULT */

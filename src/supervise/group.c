@@ -13,6 +13,11 @@
  * nothing is guessed from names, times or process numbers, and no lock file
  * can be there without its group, or the other way round.
  *
+ * Place. Where the facts say so, toolcell itself first leaves its own group for
+ * `supervisor` below it, since a group that hands on controllers may hold no
+ * processes. At the end it returns, unless that group is a scope of its own,
+ * which ends with it.
+ *
  * What ends a cell is the death of its init; its pid namespace leaves nobody
  * out. Killing by group is for orphans only.
  */
@@ -41,17 +46,38 @@
 /* ---- making ---- */
 
 /* Version 2: groups of a group have what it hands on. */
-static int hand_on(const struct tc_fact_groups *facts, unsigned controllers, int parent, struct tc_error *err)
+static int hand_on(struct tc_group *group, const struct tc_fact_groups *facts, unsigned controllers, int parent,
+                   struct tc_error *err)
 {
-    char text[64] = "";
+    char *text = group->handed;
     size_t length = 0;
     int r;
 
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++)
         if ((controllers & TC_CONTROLLER_BIT(i)) && facts->controllers[i].hand_on)
-            length += (size_t)snprintf(text + length, sizeof text - length, "+%s ", tc_controller_name(i));
+            length += (size_t)snprintf(text + length, sizeof group->handed - length, "+%s ", tc_controller_name(i));
     r = length == 0 ? 0 : tc_cgroup_write(parent, "cgroup.subtree_control", text);
     return r < 0 ? tc_error_set(err, r, "hand on control group controllers (%.*s)", (int)length - 1, text) : 0;
+}
+
+static int prepare_parent(struct tc_group *group, const struct tc_fact_groups *facts, unsigned controllers, int parent,
+                          struct tc_error *err)
+{
+    int r = facts->vacate ? tc_cgroup_vacate(parent) : 0;
+
+    if (r < 0)
+        return tc_error_set(err, r, "leave toolcell's own control group for one below it");
+    group->vacated = facts->vacate && facts->scope.state != TC_SCOPE_ENTERED; /* that ends with us */
+    return hand_on(group, facts, controllers, parent, err);
+}
+
+/* Leave the caller's group as it was found. */
+static void restore_parent(struct tc_group *group, int parent)
+{
+    for (char *sign = group->handed; (sign = strchr(sign, '+')) != NULL;)
+        *sign = '-';
+    if (group->handed[0] == '\0' || tc_cgroup_write(parent, "cgroup.subtree_control", group->handed) == 0)
+        tc_cgroup_return(parent);
 }
 
 static int add_leaf(struct tc_group *group, const struct tc_fact_groups *facts, unsigned controllers,
@@ -73,7 +99,7 @@ static int add_leaf(struct tc_group *group, const struct tc_fact_groups *facts, 
                                    .controllers = TC_CONTROLLER_BIT(which)};
     if (leaf->parent < 0)
         return tc_error_set(err, leaf->parent, "open control group '%s'", fact->directory);
-    return fact->version == 2 ? hand_on(facts, controllers, leaf->parent, err) : 0;
+    return fact->version == 2 ? prepare_parent(group, facts, controllers, leaf->parent, err) : 0;
 }
 
 static void remove_leaves(struct tc_group *group, unsigned timeout_ms)
@@ -330,7 +356,10 @@ void tc_group_free(struct tc_group *group)
     for (size_t i = 0; i < group->joins.join_count; i++)
         tc_cleanup_fd(&group->joins.joins[i]);
     remove_leaves(group, REMOVE_MS);
-    for (size_t i = 0; i < group->count; i++)
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->vacated && group->leaves[i].version == 2)
+            restore_parent(group, group->leaves[i].parent);
         tc_cleanup_fd(&group->leaves[i].parent);
+    }
     free(group);
 }

@@ -4,6 +4,7 @@
 
 /* Private to the files of this layer that know what a call's groups are made of. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/clock.h"
@@ -26,6 +27,8 @@ struct tc_group {
     struct tc_group_leaf leaves[TC_GROUP_LEAVES];
     size_t count;
     struct tc_cell_groups joins;
+    bool vacated;    /* toolcell has left its own group, of version 2, for one below it */
+    char handed[64]; /* what that hands on since then, as the kernel takes it: "+memory +pids" */
 };
 
 _Static_assert(TC_GROUP_LEAVES <= TC_CELL_JOINS, "every group can be joined");

@@ -76,7 +76,7 @@ static int on_answer(sd_bus_message *message, void *data, sd_bus_error *ret_erro
 
     (void)ret_error;
     if (error != NULL && asking->code == 0)
-        refuse(asking, -ECONNREFUSED, "refuses a scope", error->message != NULL ? error->message : error->name);
+        refuse(asking, -ECONNREFUSED, "gives no scope", error->message != NULL ? error->message : error->name);
     return 0;
 }
 

@@ -14,54 +14,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
+#include "getters.h"
 #include "plan/data.h"
-#include "world.h"
-
-struct golden {
-    struct world world;
-    struct tc_json root, request, facts;
-    struct tc_ruleset *rules;
-};
-
-static const char *get_text(struct golden *golden, const struct tc_json *object, const char *key, const char *otherwise)
-{
-    const char *text = otherwise;
-    struct tc_json member;
-
-    if (tc_json_member(object, key, &member) && tc_json_string(&member, golden->world.arena, &text, NULL, NULL) < 0)
-        errx(2, "'%s' is no string", key);
-    return text;
-}
-
-static int64_t get_number(const struct tc_json *object, const char *key, int64_t otherwise)
-{
-    struct tc_json member;
-
-    if (tc_json_member(object, key, &member) && tc_json_integer(&member, 0, INT64_C(1) << 40, &otherwise, NULL) < 0)
-        errx(2, "'%s' is no number", key);
-    return otherwise;
-}
-
-static bool get_flag(const struct tc_json *object, const char *key, bool otherwise)
-{
-    struct tc_json member;
-
-    if (tc_json_member(object, key, &member) && tc_json_bool(&member, &otherwise, NULL) < 0)
-        errx(2, "'%s' is no flag", key);
-    return otherwise;
-}
-
-static int get_word(struct golden *golden, const struct tc_json *object, const char *key, const char *const *names,
-                    size_t count)
-{
-    const char *text = get_text(golden, object, key, names[0]);
-    int index = tc_name_index(names, count, text);
-
-    if (index < 0)
-        errx(2, "'%s': unknown word '%s'", key, text);
-    return index;
-}
 
 static const char *const kinds[] = {"directory", "none", "file", "symlink", "device", "other"};
 static const enum tc_file_kind kind_values[] = {TC_FILE_DIRECTORY, TC_FILE_NONE,   TC_FILE_REGULAR,
@@ -191,12 +145,16 @@ static void read_groups(struct golden *golden)
     struct tc_json object, item;
 
     groups->looked = tc_json_member(&golden->facts, "groups", &object);
+    groups->scope.reason = get_text(golden, &golden->facts, "no_scope", NULL);
+    groups->scope.remedy = get_text(golden, &golden->facts, "no_scope_remedy", NULL);
+    groups->scope.state = groups->scope.reason == NULL ? TC_SCOPE_NONE : TC_SCOPE_LACKING;
     for (enum tc_controller i = 0; i < TC_CONTROLLER_COUNT; i++) {
         bool there = groups->looked && tc_json_member(&object, tc_controller_name(i), &item);
         int lack = there ? get_word(golden, &item, "lack", words, TC_GROUP_LACK_COUNT) : TC_GROUP_ABSENT;
 
-        groups->controllers[i] = (struct tc_fact_controller){there ? (unsigned)get_number(&item, "version", 2) : 0,
-                                                             (enum tc_group_lack)lack, lack ? NULL : "/group", false};
+        groups->controllers[i] =
+            (struct tc_fact_controller){there ? (unsigned)get_number(&item, "version", 2) : 0, (enum tc_group_lack)lack,
+                                        lack ? NULL : "/group", false, there && get_flag(&item, "in_scope", false)};
     }
 }
 

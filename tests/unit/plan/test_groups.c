@@ -48,7 +48,7 @@ static void make(const char *path, const char *given, const char *handed, const 
         top, path, given, handed, processes);
 }
 
-static struct tc_fact_groups find(const char *table, const char *own, unsigned wanted)
+static struct tc_fact_groups find_in(const char *table, const char *own, unsigned wanted, bool own_only)
 {
     struct tc_fact_groups found;
     struct tc_mounts mounts;
@@ -60,9 +60,14 @@ static struct tc_fact_groups find(const char *table, const char *own, unsigned w
         length += (size_t)(*table == '%' ? snprintf(text + length, sizeof text - length, "%s", top)
                                          : snprintf(text + length, sizeof text - length, "%c", *table));
     ck_assert_int_eq(tc_mounts_parse(arena, text, length, &mounts, NULL), 0);
-    ck_assert_int_eq(tc_groups_find(arena, &mounts, own, wanted, &found), 0);
+    ck_assert_int_eq(tc_groups_find(arena, &mounts, own, wanted, own_only, &found), 0);
     ck_assert(found.looked);
     return found;
+}
+
+static struct tc_fact_groups find(const char *table, const char *own, unsigned wanted)
+{
+    return find_in(table, own, wanted, false);
 }
 
 static void check_directory(const struct tc_fact_controller *found, const char *below)
@@ -158,6 +163,57 @@ START_TEST(test_occupied)
 }
 END_TEST
 
+/* Toolcell can leave its own group for one below where nobody else lives in it: the last choice. */
+START_TEST(test_alone)
+{
+    struct tc_fact_groups found;
+    char alone[24], together[32];
+
+    snprintf(alone, sizeof alone, "%d\\n", (int)getpid());
+    snprintf(together, sizeof together, "%d\\n7\\n", (int)getpid());
+    make("", "cpu memory pids", "", "9\\n");
+    make("own", "memory pids", "", alone);
+    found = find(UNIFIED, "0::/own\n", MEMORY);
+    check_directory(&found.controllers[TC_CONTROLLER_MEMORY], "/own");
+    ck_assert(found.vacate && found.controllers[TC_CONTROLLER_MEMORY].hand_on);
+    ck_assert_ptr_null(found.controllers[TC_CONTROLLER_PIDS].directory);
+    found = find(UNIFIED, "0::/own\n", CPU);
+    ck_assert(!found.vacate && found.controllers[TC_CONTROLLER_CPU].lack == TC_GROUP_OCCUPIED);
+    make("own", "memory pids", "", together);
+    found = find(UNIFIED, "0::/own\n", MEMORY);
+    ck_assert(!found.vacate && found.controllers[TC_CONTROLLER_MEMORY].lack == TC_GROUP_OCCUPIED);
+    make("own", "memory pids", "", alone);
+    run("echo threaded >%s/own/cgroup.type", top);
+    ck_assert(!find(UNIFIED, "0::/own\n", MEMORY).vacate);
+}
+END_TEST
+
+/* Where there is a place above nobody is moved, but in a unit of a service manager, or when it shall be the own. */
+START_TEST(test_own_only)
+{
+    struct tc_fact_groups found;
+    char alone[24];
+
+    snprintf(alone, sizeof alone, "%d\\n", (int)getpid());
+    make("", "cpu memory pids", "cpu memory pids", "");
+    make("own", "memory pids", "", alone);
+    found = find(UNIFIED, "0::/own\n", MEMORY | CPU);
+    check_directory(&found.controllers[TC_CONTROLLER_CPU], "");
+    ck_assert(!found.vacate);
+    found = find_in(UNIFIED, "0::/own\n", MEMORY | CPU, true);
+    check_directory(&found.controllers[TC_CONTROLLER_MEMORY], "/own");
+    ck_assert(found.vacate && found.controllers[TC_CONTROLLER_CPU].directory == NULL);
+    ck_assert_int_eq(found.controllers[TC_CONTROLLER_CPU].lack, TC_GROUP_NOT_HANDED);
+    /* What limits a unit is meant for the call as well. */
+    run("mv %s/own %s/own.service", top, top);
+    ck_assert(find(UNIFIED, "0::/own.service\n", MEMORY).vacate);
+    check_directory(&find(UNIFIED, "0::/own.service\n", CPU).controllers[TC_CONTROLLER_CPU], "");
+    make("own", "memory pids", "", "7\\n");
+    found = find_in(UNIFIED, "0::/own\n", MEMORY, true);
+    ck_assert(!found.vacate && tc_groups_usable(&found, MEMORY) == 0);
+}
+END_TEST
+
 /* One place for all; where there is none, what can be had is had, and the rest is told. */
 START_TEST(test_not_all)
 {
@@ -214,6 +270,8 @@ int main(void)
     tcase_add_test(found, test_delegated);
     tcase_add_test(found, test_hand_on);
     tcase_add_test(found, test_occupied);
+    tcase_add_test(found, test_alone);
+    tcase_add_test(found, test_own_only);
     tcase_add_test(found, test_not_all);
     tcase_add_test(found, test_out_of_sight);
     tcase_add_test(found, test_hybrid);

@@ -4,6 +4,7 @@
 `Manager(directory, way)` listens in a thread of its own and is a context; its `calls` are the bodies of what it was
 asked, by method. The ways are the methods of Manager that begin with `do_`; a proper manager's answer is `do_done`.
 """
+import contextlib
 import os
 import socket
 import struct
@@ -64,23 +65,28 @@ class Manager:
         return self
 
     def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)  # this wakes who waits in accept()
         self.listener.close()
 
     def serve(self):
-        try:
-            self.peer, _ = self.listener.accept()
-            with self.peer:
-                if self.way == "mute":
-                    self.peer.recv(1)
-                    self.wait()
-                elif self.way == "no-sasl":
-                    self.peer.sendall(b"\xff\0garbage\r\n" * 1000)
-                    self.wait()
-                else:
-                    self.authenticate()
-                    self.converse()
-        except OSError:
-            pass  # the asking side has gone
+        """One after the other; whoever only looks whether somebody listens hangs up at once."""
+        while True:
+            try:
+                self.peer, _ = self.listener.accept()
+            except OSError:
+                return  # closed
+            with self.peer, contextlib.suppress(OSError):  # the asking side has gone
+                self.answer()
+
+    def answer(self):
+        if self.way == "mute":
+            self.wait()
+        elif self.way == "no-sasl":
+            self.peer.sendall(b"\xff\0garbage\r\n" * 1000)
+            self.wait()
+        else:
+            self.authenticate()
+            self.converse()
 
     def wait(self):
         while self.peer.recv(4096):
