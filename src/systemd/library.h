@@ -12,29 +12,26 @@
 
 #include "base/error.h"
 
-/* A pointer with the type of the function. */
-#define TC_SD_POINTER(name) __typeof__(sd_##name) *name
-
 struct tc_sd {
-    TC_SD_POINTER(bus_new);
-    TC_SD_POINTER(bus_set_fd);
-    TC_SD_POINTER(bus_set_bus_client);
-    TC_SD_POINTER(bus_start);
-    TC_SD_POINTER(bus_close_unref);
-    TC_SD_POINTER(bus_process);
-    TC_SD_POINTER(bus_get_fd);
-    TC_SD_POINTER(bus_get_events);
-    TC_SD_POINTER(bus_get_timeout);
-    TC_SD_POINTER(bus_match_signal_async);
-    TC_SD_POINTER(bus_call_async);
-    TC_SD_POINTER(bus_message_new_method_call);
-    TC_SD_POINTER(bus_message_append);
-    TC_SD_POINTER(bus_message_append_strv);
-    TC_SD_POINTER(bus_message_open_container);
-    TC_SD_POINTER(bus_message_close_container);
-    TC_SD_POINTER(bus_message_read);
-    TC_SD_POINTER(bus_message_get_error);
-    TC_SD_POINTER(bus_message_unref);
+    __typeof__(sd_bus_new) *bus_new;
+    __typeof__(sd_bus_set_fd) *bus_set_fd;
+    __typeof__(sd_bus_set_bus_client) *bus_set_bus_client;
+    __typeof__(sd_bus_start) *bus_start;
+    __typeof__(sd_bus_close_unref) *bus_close_unref;
+    __typeof__(sd_bus_process) *bus_process;
+    __typeof__(sd_bus_get_fd) *bus_get_fd;
+    __typeof__(sd_bus_get_events) *bus_get_events;
+    __typeof__(sd_bus_get_timeout) *bus_get_timeout;
+    __typeof__(sd_bus_match_signal_async) *bus_match_signal_async;
+    __typeof__(sd_bus_call_async) *bus_call_async;
+    __typeof__(sd_bus_message_new_method_call) *bus_message_new_method_call;
+    __typeof__(sd_bus_message_append) *bus_message_append;
+    __typeof__(sd_bus_message_append_strv) *bus_message_append_strv;
+    __typeof__(sd_bus_message_open_container) *bus_message_open_container;
+    __typeof__(sd_bus_message_close_container) *bus_message_close_container;
+    __typeof__(sd_bus_message_read) *bus_message_read;
+    __typeof__(sd_bus_message_get_error) *bus_message_get_error;
+    __typeof__(sd_bus_message_unref) *bus_message_unref;
 };
 
 /** Open the library. Returns 0, or -ELIBACC with a hint; what came of it is the same for every call of a process. */
