@@ -38,6 +38,7 @@ int tc_signals_open(struct tc_signals *signals)
     sigaddset(&set, SIGTERM);
     add_unless_ignored(&set, SIGINT);
     add_unless_ignored(&set, SIGHUP);
+    add_unless_ignored(&set, SIGQUIT); /* by default it would leave the caller's terminal as --tty has set it */
     add_unless_ignored(&set, SIGTSTP);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals->fd < 0)

@@ -13,9 +13,9 @@ struct tc_signals {
 };
 
 /**
- * Take INT, TERM, HUP and TSTP, whatever dispositions and mask were inherited; ignore PIPE; let children be waited
- * for. INT, HUP and TSTP stay ignored when they were (nohup, a background job). Whoever starts a child afterwards
- * must reset its mask and dispositions.
+ * Take INT, TERM, HUP, QUIT and TSTP, whatever dispositions and mask were inherited; ignore PIPE; let children be
+ * waited for. INT, HUP, QUIT and TSTP stay ignored when they were (nohup, a background job). Whoever starts a child
+ * afterwards must reset its mask and dispositions.
  *
  * @return 0 or -errno; undone by tc_signals_close()
  */

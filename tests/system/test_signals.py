@@ -20,7 +20,7 @@ def state(pid):
         return "X"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: number.name)
 def test_cancelled(cell, number):
     running = cell.start("sh", "-c", "echo up; exec sleep 30").until(UP)
     running.signal(number)

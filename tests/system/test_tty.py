@@ -176,11 +176,12 @@ def test_the_terminal_is_restored(terminal, argv, options, status):
     assert shown.wait() == status, shown.seen
 
 
-def test_restored_when_toolcell_is_told_to_end(terminal):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT], ids=lambda number: number.name)
+def test_restored_when_toolcell_is_told_to_end(terminal, number):
     shown = terminal("sh", "-c", "echo up; exec sleep 30")
     shown.until(b"up")
-    shown.running.signal(signal.SIGTERM)
-    assert shown.wait() == 143
+    shown.running.signal(number)
+    assert shown.wait() == 128 + number
 
 
 def test_restored_while_toolcell_is_stopped(terminal):
