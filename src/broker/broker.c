@@ -17,6 +17,7 @@
 #include "broker/channel.h"
 #include "broker/mounts.h"
 #include "broker/start.h"
+#include "kernel/limits.h"
 #include "kernel/pidfd.h"
 #include "kernel/reap.h"
 #include "kernel/socket.h"
@@ -69,7 +70,7 @@ int tc_broker_listen(struct tc_broker *broker, int listener)
 {
     struct tc_channel_order order = {.type = TC_CHANNEL_LISTENER};
 
-    return tc_socket_send(broker->channel, &order, sizeof order, &listener, 1);
+    return tc_limits_send(broker->channel, &order, sizeof order, &listener, 1);
 }
 
 int tc_broker_answer(struct tc_broker *broker, uint32_t ask, enum tc_broker_answer answer, uint32_t note)

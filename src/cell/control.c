@@ -7,6 +7,7 @@
 #include "cell/cell.h"
 #include "cell/command.h"
 #include "cell/reply.h"
+#include "kernel/limits.h"
 #include "kernel/memfd.h"
 #include "kernel/pidfd.h"
 #include "kernel/reap.h"
@@ -29,7 +30,7 @@ int tc_cell_exec(struct tc_cell *cell, const struct tc_plan *plan, int in, int o
     if (memfd < 0)
         return tc_error_set(err, memfd, "describe the command");
     request.block_size = (uint32_t)block.length;
-    r = tc_socket_send(cell->control, &request, sizeof request, (int[]){in, out, error, memfd}, 4);
+    r = tc_limits_send(cell->control, &request, sizeof request, (int[]){in, out, error, memfd}, 4);
     return r < 0 ? tc_error_set(err, r, "ask the cell's init to run the command") : 0;
 }
 

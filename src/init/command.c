@@ -148,18 +148,19 @@ static int run(void *argument)
         r = tc_raw3(__NR_ioctl, 1, TIOCSCTTY, 0);
     if (r < 0)
         return fail(job, TC_INIT_STEP_SESSION, r);
-    r = set_limits(block);
-    if (r < 0)
-        return fail(job, TC_INIT_STEP_LIMITS, r);
     tc_raw1(__NR_umask, block->umask);
     r = enter_directory(tc_block_string(block, block->cwd));
     if (r < 0)
         return fail(job, TC_INIT_STEP_CWD, r);
     reset_signals();
-    /* Last: whatever comes after it may be stopped, and is judged as the command's. */
+    /* Late: what comes after it may be stopped, and is judged as the command's. */
     r = notified ? tc_listener_make(block) : 0;
     if (r < 0)
         return fail(job, TC_INIT_STEP_MEDIATION, r);
+    /* After it: the limit of open files is one of descriptors on their way, too, all those of the user's together. */
+    r = set_limits(block);
+    if (r < 0)
+        return fail(job, TC_INIT_STEP_LIMITS, r);
     r = tc_command_execute(tc_block_string(block, block->program), tc_block_string(block, block->path_list), job->argv,
                            job->envp);
     return fail(job, TC_INIT_STEP_EXEC, -r);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "kernel/socket.h"
+
 static int raise_one(__rlimit_resource_t resource, struct rlimit *ret_before)
 {
     struct rlimit raised;
@@ -30,4 +32,16 @@ void tc_limits_restore(const struct tc_limits_before *before)
 {
     setrlimit(RLIMIT_NOFILE, &before->files);
     setrlimit(RLIMIT_FSIZE, &before->size);
+}
+
+int tc_limits_send(int socket, const void *bytes, size_t length, const int *fds, size_t count)
+{
+    int r = tc_socket_send(socket, bytes, length, fds, count);
+    struct tc_limits_before before;
+
+    if (r != -ETOOMANYREFS || tc_limits_raise(&before) < 0)
+        return r;
+    r = tc_socket_send(socket, bytes, length, fds, count);
+    tc_limits_restore(&before);
+    return r;
 }

@@ -5,10 +5,13 @@ Each attempt has a control: the same succeeds outside of a cell, or without the 
 """
 
 import json
+import resource
+import signal
+import textwrap
 
 import pytest
 
-from harness import grouped
+from harness import as_user, grouped
 
 MIB = 1 << 20
 
@@ -146,3 +149,35 @@ def test_terminals_are_few(cell):
     assert cell.python(PTYS, "/dev/ptmx").succeeded().answer == [129, "ENOSPC"]
     outside = json.loads(cell.outside(PTYS, "/dev/ptmx").stdout)
     assert outside[0] == 300, outside
+
+
+# ---- what a user's calls share ----
+
+IN_FLIGHT = """
+    import array, errno, resource, socket, sys, time
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    keep, sent = [], 0
+    try:
+        while sent < int(sys.argv[1]):
+            keep += socket.socketpair()
+            keep[-1].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * int(sys.argv[2])))])
+            sent += int(sys.argv[2])
+    except OSError as error: print(errno.errorcode[error.errno], flush=True)
+    print("up", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+@as_user
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 4096, reason="the hard limit of open files is low")
+def test_descriptors_on_their_way_keep_no_other_call_from_starting(cell):
+    hog = cell.start("python3", "-c", textwrap.dedent(IN_FLIGHT), 5000, 253, 60).until("ETOOMANYREFS")
+    assert cell.outside(IN_FLIGHT, 1, 1, 0).stdout.split()[0] == b"ETOOMANYREFS", "the control is not kept"
+    for policy in "static", "workspace":
+        cell.run("true", policy=policy, preexec_fn=few_files).succeeded()
+    hog.signal(signal.SIGTERM)
+    hog.wait()
