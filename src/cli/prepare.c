@@ -109,6 +109,8 @@ int tc_prepare_scope(const struct tc_invocation *call, struct tc_prepared *prepa
     if (code < 0)
         return tc_error_stage(err, "facts");
     code = tc_scope_take(call->request.arena, &mounts, wanted_controllers(call, prepared), &prepared->groups);
+    if (code == 0 && prepared->facts != NULL)
+        prepared->facts->groups = prepared->groups;
     if (code == 0)
         return 0;
     tc_error_set(err, code, "look at the control groups of a scope");

@@ -25,7 +25,8 @@ int tc_prepare_rules(struct tc_invocation *call, struct tc_prepared *prepared, s
  */
 int tc_prepare_groups(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
 
-/** Ask for the scope that the place turned out to be, if it is one: toolcell is in it then. */
+/** Ask for the scope that the place turned out to be, if it is one: toolcell is in it then. Facts that are there
+ * already are told. */
 int tc_prepare_scope(const struct tc_invocation *call, struct tc_prepared *prepared, struct tc_error *err);
 
 /** The controllers of the groups to be made; 0: the call does without. */

@@ -6,7 +6,7 @@
  *
  * The launch begins beside the facts: the kernel makes namespaces on another
  * processor meanwhile. A call that is refused later ends it again before anybody
- * is told.
+ * is told. Where its group has to be asked for, it begins after the decision.
  *
  * Until the cell is up nothing runs and nothing is left behind; the first
  * stage that fails ends the call with status 125, or 126 when it is the rules
@@ -90,22 +90,35 @@ static int decide(struct run *run)
     return tc_error_stage(&run->err, "rules");
 }
 
+/* Make the groups, and begin the launch in them. */
+static int begin(struct run *run)
+{
+    struct tc_error *err = &run->err;
+
+    if (tc_prepare_scope(&run->call, &run->prepared, err) < 0 ||
+        tc_group_make(&run->prepared.groups, tc_prepared_controllers(&run->call, &run->prepared), run->report.id,
+                      &run->group, err) < 0)
+        return err->code;
+    run->launch = tc_cell_begin(run->call.request.net, tc_group_joins(run->group));
+    return 0;
+}
+
 /* Everything before the cell, in order. */
 static int prepare(struct run *run, const struct tc_options *options)
 {
     struct tc_error *err = &run->err;
+    bool late;
 
     if (read_command_line(run, options) < 0)
         return tc_error_stage(err, "request");
     if (tc_prepare_rules(&run->call, &run->prepared, err) < 0)
         return err->code;
-    if (tc_prepare_groups(&run->call, &run->prepared, err) < 0 ||
-        tc_prepare_scope(&run->call, &run->prepared, err) < 0 ||
-        tc_group_make(&run->prepared.groups, tc_prepared_controllers(&run->call, &run->prepared), run->report.id,
-                      &run->group, err) < 0)
+    if (tc_prepare_groups(&run->call, &run->prepared, err) < 0)
         return err->code;
-    run->launch = tc_cell_begin(run->call.request.net, tc_group_joins(run->group));
-    if (tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0)
+    /* Others are asked for nothing on behalf of a call that the rules refuse. */
+    late = run->prepared.groups.scope.state == TC_SCOPE_OFFERED;
+    if ((!late && begin(run) < 0) || tc_prepare_facts(&run->call, &run->prepared, err) < 0 || decide(run) < 0 ||
+        (late && begin(run) < 0))
         return err->code;
     return tc_prepare_plan(&run->call, TC_COMPILE_RUN, run->report.events >= 0, &run->prepared, err);
 }

@@ -230,6 +230,17 @@ def test_doctor_tries_a_scope_and_leaves_none(cell, place):
         until(lambda: units(cell) == [] == scopes(realm))
 
 
+@as_user
+def test_without_the_library_the_refusal_says_so(cell, place):
+    broken = cell.directory("library")
+    cell.write("libsystemd.so.0", where=broken)
+    with systemd(cell, place, "memory", "pids") as realm:
+        refused = cell.run("touch", "ran", options=["--memory", "64M"], env={"LD_LIBRARY_PATH": str(broken)})
+        assert refused.status == 125 and not (cell.workspace / "ran").exists()
+        assert "load the systemd library" in refused.messages and "install libsystemd0" in refused.messages
+        assert units(cell) == [] == scopes(realm)
+
+
 # ---- managers that are none ----
 
 @as_user
@@ -249,5 +260,20 @@ def test_a_bad_manager_brings_no_more_than_a_refusal(cell, place, way, why):
         with Manager(path, way):
             done = cell.run("true", options=["--memory", "64M", "--allow-degraded=limits"]).succeeded()
         assert [entry["name"] for entry in done.result["degraded"]] == ["memory"]
+    finally:
+        clear(path.parent)
+
+
+@as_user
+def test_a_call_that_the_rules_refuse_asks_for_nothing(cell, place):
+    assert place
+    nothing = cell.policy([{"pattern": "**", "operations": "all", "effect": "deny"}])
+    path = runtime(cell) / "private"
+    try:
+        with Manager(path, "error") as manager:
+            told = plan(cell, "--memory", "64M")
+            assert "in a systemd scope" in told.stdout and manager.calls == {}, "nor does a plan"
+            assert cell.run("true", options=["--memory", "64M"], policy=nothing).status == 126 and manager.calls == {}
+            assert cell.run("true", options=["--memory", "64M"]).status == 125 and "StartTransientUnit" in manager.calls
     finally:
         clear(path.parent)
