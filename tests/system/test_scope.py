@@ -6,6 +6,7 @@ In the virtual machine, as its user: with the groups above taken out of his hand
 """
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -122,8 +123,11 @@ def units(cell):
 
 
 def plan(cell, *options):
-    line = [str(cell.binary), "policy", "plan", "-w", str(cell.workspace), *options]
-    return subprocess.run(line, capture_output=True, text=True, env=cell.environment(), timeout=60 * SLACK)
+    """What is planned for `true`, as cell.run("true") would run it."""
+    line = cell.command(["true"], options, events=False)
+    line[1:2] = ["policy", "plan"]
+    return subprocess.run(line, capture_output=True, text=True, env=cell.environment(), cwd=cell.workspace,
+                          timeout=60 * SLACK).stdout
 
 
 # ---- the caller's own group ----
@@ -159,8 +163,11 @@ def test_limits_hold_in_a_scope_that_is_gone_afterwards(cell, place):
     assert refused.status == 125 and not (cell.workspace / "ran").exists()
     assert "no systemd scope can be had" in refused.messages and "/systemd/private'" in refused.messages
     with systemd(cell, place, "memory", "pids", "cpu") as realm:
-        told = plan(cell, *limits)
-        assert told.stdout.count("control group, version 2, in a systemd scope") == 2, told
+        assert plan(cell, *limits).count("control group, version 2, in a systemd scope") == 2
+        planned = json.loads(plan(cell, "--json", *limits))["plan"]
+        assert cell.run("true", options=limits).succeeded().of("start")[0]["plan"] == planned, "the same, once it is entered"
+        until(lambda: units(cell) == [])
+        plan(cell, *limits)
         assert units(cell) == [] == scopes(realm), "a plan asks for nothing"
         done = cell.python(HOG, options=limits)
         assert done.result["outcome"] == "oom" and done.result["oom_kills"] == 1 and done.result["degraded"] == []
@@ -271,8 +278,7 @@ def test_a_call_that_the_rules_refuse_asks_for_nothing(cell, place):
     path = runtime(cell) / "private"
     try:
         with Manager(path, "error") as manager:
-            told = plan(cell, "--memory", "64M")
-            assert "in a systemd scope" in told.stdout and manager.calls == {}, "nor does a plan"
+            assert "in a systemd scope" in plan(cell, "--memory", "64M") and manager.calls == {}, "nor does a plan"
             assert cell.run("true", options=["--memory", "64M"], policy=nothing).status == 126 and manager.calls == {}
             assert cell.run("true", options=["--memory", "64M"]).status == 125 and "StartTransientUnit" in manager.calls
     finally:
