@@ -4,12 +4,14 @@
 
 Locks and watches: the kernel keeps them on the inode, which every bind mount of the root file system shares, and
 neither Landlock nor a filter sees the path. Some inodes are shared by the whole machine in any case.
+The broker is outside of the cell's control group: what it does for the cell is not held by `cpus` and `memory`.
 Set-id files: a write clears the bits, a change through a shared mapping does not, and nothing sees which file is mapped.
 """
 
 import subprocess
 
 import pytest
+from harness import grouped
 
 LOCK = """
 import ctypes, fcntl, os, sys
@@ -33,6 +35,18 @@ print("watching", flush=True)
 sys.stdin.read()
 try: print(b"tac" in os.read(fd, 1 << 20).split(bytes(1)))
 except BlockingIOError: print(False)
+"""
+
+FILES = """
+import os
+for i in range(200000): os.close(os.open(f"/tmp/{i}", os.O_CREAT | os.O_WRONLY))
+print("made")
+"""
+
+OPENS = """
+import os
+for _ in range(3): os.fork()
+while True: os.close(os.open("/workspace", os.O_RDONLY))
 """
 
 SET_ID = """
@@ -68,3 +82,17 @@ def test_a_set_id_file_of_the_host_is_rewritten_through_memory(cell):
     program.chmod(0o4755)  # after the change of its owner, which clears it
     cell.python(SET_ID)
     assert not (program.stat().st_mode & 0o4000 and program.read_bytes().startswith(b"evil"))
+
+
+@grouped
+def test_files_made_by_the_broker_are_not_the_cells_memory(cell):
+    """Without mediation the same is killed for memory."""
+    assert cell.python(FILES, options=["--memory", "64M"]).result["outcome"] == "oom"
+    assert cell.python(FILES, options=["--memory", "64M"], policy="workspace").result["outcome"] == "oom"
+
+
+@grouped
+def test_cpu_time_of_the_broker_is_not_the_cells_share(cell):
+    for policy in "static", "workspace":
+        usage = cell.python(OPENS, options=["--cpus", "0.2", "--timeout", "4s"], policy=policy).result["usage"]
+        assert usage["cpu_user_ms"] + usage["cpu_system_ms"] < 0.3 * usage["wall_ms"], policy
