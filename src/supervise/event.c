@@ -4,7 +4,9 @@
  * order start, stdout, stderr, ask and denied, result. Output is byte-exact: text that is
  * UTF-8 without NULs stands as it is, anything else in base64, chunk by chunk.
  */
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #define OUTPUT_MAX (32u << 10) /* bytes handled at once: in base64 they fit into one line */
 #define ESCAPE_MAX 6u          /* characters for one byte: \u001f */
 #define LINE_DATA (60u << 10)  /* characters of data in one line */
+#define LOSSES_REST 4096u      /* room in a line for what is degraded by name alone, of which there are a dozen */
 #define PROTOCOL_VERSION 1
 
 struct tc_emit tc_event_begin(struct tc_call *call, const char *name)
@@ -42,6 +45,10 @@ bool tc_event_end(struct tc_call *call, struct tc_emit *emit)
         /* An event cannot be left out: whoever reads on would take the rest for all. */
         tc_buf_free(&call->line);
         tc_sink_break(sink, -ENOMEM);
+        return true;
+    }
+    if (call->line.length > TC_EVENT_LINE_MAX) { /* nothing that an event holds is so long; it might never have room */
+        tc_sink_break(sink, -EMSGSIZE);
         return true;
     }
     if (call->line.length > tc_sink_room(sink))
@@ -137,15 +144,52 @@ static void emit_labels(struct tc_emit *emit, const struct tc_plan *plan)
     tc_emit_object_end(emit);
 }
 
+static void emit_loss(struct tc_emit *emit, const char *name, const char *reason)
+{
+    tc_emit_object(emit, NULL);
+    tc_emit_string(emit, "name", name);
+    tc_emit_string(emit, "reason", reason);
+    tc_emit_object_end(emit);
+}
+
+/* What it takes in a line, at most. */
+static size_t loss_size(const struct tc_degradation *loss)
+{
+    size_t size = ENVELOPE / 4 + strlen(loss->name), length = strlen(loss->reason);
+
+    for (size_t i = 0; i < length; i++)
+        size += escaped_size((unsigned char)loss->reason[i]);
+    return size + length / 2; /* where it is not UTF-8: base64 takes a third more */
+}
+
+/* Those that do not fit into the line: each name once, so that none is missing. */
+static void emit_other_losses(struct tc_emit *emit, const struct tc_degradation *losses, size_t count)
+{
+    char reason[64];
+
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0, first = 0;
+
+        while (strcmp(losses[first].name, losses[i].name) != 0)
+            first++;
+        if (first < i)
+            continue;
+        for (size_t k = i; k < count; k++)
+            same += strcmp(losses[k].name, losses[i].name) == 0;
+        snprintf(reason, sizeof reason, "%zu more, which 'toolcell policy plan' tells", same);
+        emit_loss(emit, losses[i].name, reason);
+    }
+}
+
 static void emit_degraded(struct tc_emit *emit, const struct tc_plan *plan)
 {
+    size_t count = plan == NULL ? 0 : plan->degraded_count, i = 0;
+
     tc_emit_array(emit, "degraded");
-    for (size_t i = 0; plan != NULL && i < plan->degraded_count; i++) {
-        tc_emit_object(emit, NULL);
-        tc_emit_string(emit, "name", plan->degraded[i].name);
-        tc_emit_string(emit, "reason", plan->degraded[i].reason);
-        tc_emit_object_end(emit);
-    }
+    for (; i < count && emit->out->length + loss_size(&plan->degraded[i]) < TC_EVENT_LINE_MAX - LOSSES_REST; i++)
+        emit_loss(emit, plan->degraded[i].name, plan->degraded[i].reason);
+    if (i < count)
+        emit_other_losses(emit, plan->degraded + i, count - i);
     tc_emit_array_end(emit);
 }
 

@@ -104,6 +104,21 @@ def test_who_had_ended_is_not_left_over(cell, dead, alive):
     assert done.result["leftover_processes"] == alive
 
 
+# ---- a result that never comes ----
+
+@pytest.mark.parametrize("count", [20, 600, 6000])
+def test_however_much_is_degraded_the_result_comes(cell, count):
+    """Each of these rules lets nothing be executed, which is told. What does not fit into a line is told by name."""
+    rules = [{"pattern": f"**/bin/program-{i:04}", "operations": ["execute"], "effect": "allow"} for i in range(count)]
+    rules += [{"pattern": pattern, "operations": ["execute"], "effect": "allow"} for pattern in ("/usr/**", "/bin/**")]
+    done = cell.run("true", policy=cell.policy([*rules, {"pattern": "**", "operations": ["read"], "effect": "allow"}])).succeeded()
+    for event in done.of("start")[0], done.result:
+        told = [loss["reason"] for loss in event["degraded"] if loss["name"] == "execute"]
+        number = int(told[-1].split()[0]) if " more, " in told[-1] else 1
+        assert len(told) - 1 + number == count, told[-1]
+        assert (number == 1) == (count == 20)
+
+
 # ---- memory that is nobody's ----
 
 # Datagrams to oneself wait in the kernel until they are read. Says how many bytes were kept.
