@@ -19,7 +19,7 @@ NUMBERS = 600
 WITH_ARGUMENTS = {
     **dict.fromkeys(["open", "openat", "creat", "chmod", "fchmod", "fchmodat", "fchmodat2", "mkdir", "mkdirat", "mknod",
                      "mknodat", "renameat2", "socket", "socketpair", "clone", "unshare"], "EPERM"),
-    **dict.fromkeys(["ioctl", "fcntl", "setsockopt", "personality", "setrlimit", "prlimit64"], "allow"),
+    **dict.fromkeys(["ioctl", "fcntl", "setsockopt", "personality", "setrlimit", "prlimit64", "ptrace"], "allow"),
     "prctl": "EINVAL",
 }
 # Refused by the kernel itself, for want of a capability or because it is not one's own.
