@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 
-from harness import as_user, grouped
+from harness import SLACK, as_user, grouped
 
 MIB = 1 << 20
 
@@ -55,6 +55,49 @@ def test_nobody_is_stopped_at_his_end(cell):
 def test_outside_he_is(cell):
     done = cell.outside(TRACE)
     assert set(json.loads(done.stdout).values()) == {"worked"}, (done.stdout, done.stderr)
+
+
+# Everybody traces whom he gets, stops all and is stopped.
+WEB = """
+    import ctypes, os, signal, sys, time
+    libc = ctypes.CDLL(None)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    request = int(sys.argv[1], 0)
+    for _ in range(60):
+        if os.fork() == 0:
+            time.sleep(0.3)
+            others = range(os.getpid() - 60, os.getpid() + 60)
+            held = sum(libc.ptrace(request, other, None, None) == 0 for other in others if other > 1 and other != os.getpid())
+            os.write(1, b"%d " % held)
+            while True: os.kill(-1, signal.SIGSTOP)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("request_", [0x4206, 16], ids=["seize", "attach"])
+def test_who_trace_and_stop_each_other_end_with_the_call(cell, request_):
+    done = cell.python(WEB, hex(request_), options=["--timeout", "2s"])
+    assert done.status == 124 and done.seconds < 2 + 2 * SLACK, done.result
+    assert sum(map(int, done.stdout.split())) > 0, "nobody is traced"
+
+
+# What a command can do to its terminal. Each says "end" as its last.
+TERMINAL = {
+    "exclusive": "fcntl.ioctl(1, termios.TIOCEXCL)",
+    "given up": "signal.signal(signal.SIGHUP, signal.SIG_IGN); fcntl.ioctl(1, termios.TIOCNOTTY)",
+    "hung up": "a = termios.tcgetattr(1); a[4] = a[5] = 0; termios.tcsetattr(1, termios.TCSANOW, a)",
+    "suspended": "termios.tcflow(1, termios.TCOOFF); termios.tcflow(1, termios.TCOON)",
+    "resized": "[fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', i % 99, i % 77, 0, 0)) for i in range(20000)]",
+    "typed at": "[os.write(1, b'\\x1b[6n\\x1b[c\\x05\\x1b]52;c;?\\x07') for _ in range(100)]",
+    "closed": "f = os.dup(1); [os.close(i) for i in range(3)]; os.dup2(f, 1)",
+}
+
+
+@pytest.mark.parametrize("what", TERMINAL)
+def test_whatever_is_done_to_the_terminal_the_call_ends(cell, what):
+    code = f"import fcntl, os, signal, struct, termios\n{TERMINAL[what]}\nos.write(1, b'end')"
+    done = cell.run("python3", "-c", code, options=["--tty", "--timeout", "20s"]).succeeded()
+    assert done.stdout.endswith(b"end") and done.seconds < 5 * SLACK
 
 
 # ---- causes ----
