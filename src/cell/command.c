@@ -69,6 +69,9 @@ static void add_limits(struct tc_exec_block *block, const struct tc_plan *plan)
 {
     const struct tc_limits *limits = &plan->limits;
 
+    /* What the scheduler may grant the caller: no share of CPUs and no other process of the host stands against it. */
+    add_limit(block, RLIMIT_RTPRIO, 0, 0);
+    add_limit(block, RLIMIT_NICE, 0, 0);
     if (is_set(limits, TC_LIMIT_OPEN_FILES))
         add_limit(block, RLIMIT_NOFILE, limits->value[TC_LIMIT_OPEN_FILES], limits->value[TC_LIMIT_OPEN_FILES]);
     if (is_set(limits, TC_LIMIT_FILE_SIZE))

@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 
-from harness import SLACK, as_user, grouped
+from harness import SLACK, as_root, as_user, grouped
 
 MIB = 1 << 20
 
@@ -239,3 +239,34 @@ def test_descriptors_on_their_way_keep_no_other_call_from_starting(cell):
         cell.run("true", policy=policy, preexec_fn=few_files).succeeded()
     hog.signal(signal.SIGTERM)
     hog.wait()
+
+
+PRIORITY = """
+    import errno, json, os
+    done = {}
+    def attempt(name, act):
+        try: act(); done[name] = "worked"
+        except OSError as error: done[name] = errno.errorcode[error.errno]
+    attempt("real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+    attempt("nice", lambda: os.setpriority(os.PRIO_PROCESS, 0, -5))
+    print(json.dumps(done))
+"""
+
+
+def favoured():
+    resource.setrlimit(resource.RLIMIT_RTPRIO, (50, 50))
+    resource.setrlimit(resource.RLIMIT_NICE, (30, 30))
+
+
+@pytest.mark.unified  # where root may raise these limits
+@as_root
+def test_what_the_scheduler_grants_the_caller_is_not_the_cells(cell):
+    done = cell.python(PRIORITY, preexec_fn=favoured).succeeded().answer
+    assert done == {"real time": "EPERM", "nice": "EACCES"}
+    assert set(json.loads(cell.outside(PRIORITY, preexec_fn=favoured).stdout).values()) == {"worked"}
+
+
+def test_nothing_is_granted_by_the_scheduler(cell):
+    limits = cell.run("cat", "/proc/self/limits").succeeded().text
+    rows = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
+    assert rows["Max realtime priority"] == rows["Max nice priority"] == ["0", "0"]
