@@ -33,6 +33,7 @@
 
 #include "base/cleanup.h"
 #include "kernel/cgroup.h"
+#include "plan/host.h"
 #include "supervise/group_leaf.h"
 
 #define TRIES 8
@@ -273,6 +274,21 @@ static const struct {
     {TC_LIMIT_PIDS, TC_CONTROLLER_PIDS, limit_pids},
 };
 
+/* The kernel kills nobody with the lowest score for memory, and the cell has toolcell's: who needs more would wait for
+ * ever instead. */
+static int check_killable(struct tc_error *err)
+{
+    char score[16];
+
+    if (tc_host_read("/proc/self/oom_score_adj", score, sizeof score) < 0 || strcmp(score, "-1000\n") != 0)
+        return 0;
+    tc_error_plain(err, -EPERM,
+                   "limit 'memory': who starts toolcell is exempt from being killed for memory, and so "
+                   "would the cell be (oom_score_adj is -1000)");
+    tc_error_hint(err, "choom -n 0 -- toolcell ..., or OOMScoreAdjust= of its service");
+    return tc_error_stage(err, "limits");
+}
+
 int tc_group_limit(const struct tc_group *group, const struct tc_plan *plan, struct tc_error *err)
 {
     for (size_t i = 0; i < TC_COUNT(limits); i++) {
@@ -281,6 +297,8 @@ int tc_group_limit(const struct tc_group *group, const struct tc_plan *plan, str
 
         if (!(plan->group & TC_CONTROLLER_BIT(limits[i].controller)) || !(plan->limits.set & 1u << limits[i].limit))
             continue;
+        if (limits[i].limit == TC_LIMIT_MEMORY && check_killable(err) < 0)
+            return err->code;
         r = leaf == NULL ? -ENOENT : limits[i].set(leaf, plan->limits.value[limits[i].limit]);
         if (r < 0) {
             tc_error_set(err, r, "limit '%s': write it to the control group", tc_limit_name(limits[i].limit));

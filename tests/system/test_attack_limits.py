@@ -270,3 +270,16 @@ def test_nothing_is_granted_by_the_scheduler(cell):
     limits = cell.run("cat", "/proc/self/limits").succeeded().text
     rows = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
     assert rows["Max realtime priority"] == rows["Max nice priority"] == ["0", "0"]
+
+
+def exempt():
+    with open("/proc/self/oom_score_adj", "w") as score:
+        score.write("-1000")
+
+
+@pytest.mark.unified  # where root may
+@as_root
+def test_who_is_never_killed_for_memory_has_no_limit_of_it(cell):
+    cell.refused(cell.run("true", options=["--memory", "64M"], preexec_fn=exempt), "memory", "oom_score_adj", "choom")
+    cell.run("true", preexec_fn=exempt).succeeded()
+    cell.run("true", options=["--memory", "64M"]).succeeded()
