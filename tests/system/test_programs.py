@@ -73,7 +73,8 @@ func main() {
 }
 """
 
-FILES = {"talk.py": PYTHON, "talk.js": NODE, "Hello.java": JAVA, "hello.go": GO, "hello.c": "int main(void) { return 0; }\n"}
+FILES = {"talk.py": PYTHON, "talk.js": NODE, "Hello.java": JAVA, "hello.go": GO, "hello.c": "int main(void) { return 0; }\n",
+         "leak.c": "#include <stdlib.h>\nvoid *volatile p;\nint main(void) { p = malloc(1); p = 0; return 0; }\n"}
 
 # program, script. The last line of what it says is "done".
 PROGRAMS = [
@@ -83,6 +84,8 @@ PROGRAMS = [
     ("perl", "perl -e 'use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die; fork or exit; wait;"
              " opendir(D, \".\") or die; utime(1, 2, \"hello.c\") or die; print \"done\\n\"'"),
     ("gcc", "gcc -O2 -pthread -fsanitize=undefined hello.c -o hello && ./hello && echo done"),
+    # LeakSanitizer stops its threads by ptrace().
+    ("cc", "cc -fsanitize=leak leak.c -o leak && ./leak 2>&1 | grep -q 'detected memory leaks' && echo done"),
     ("tar", "mkdir -p a/b && echo x >a/b/c && ln -s c a/b/d && tar cf a.tar a && rm -r a && tar xpf a.tar && cp -a a e &&"
             " cp --reflink=auto -r a f && echo done"),
     ("find", "find . -name hello.c -newermt 1970-01-01 -exec touch {} + && echo done"),
