@@ -41,7 +41,8 @@
 #define READER_MS 10000u /* how long a slow reader is waited for once everything is dead */
 #define DEATH_MS 10000u  /* a process that survives SIGKILL so long hangs in the kernel */
 #define LOOK_RATIO 4     /* looking at the CPU time takes at most one part in five */
-#define GRACE_MS 2000u   /* where the plan has none */
+#define LOOK_AGAIN_MS 100u
+#define GRACE_MS 2000u /* where the plan has none */
 
 bool tc_call_limit(const struct tc_call *call, enum tc_limit limit, uint64_t *ret)
 {
@@ -249,8 +250,10 @@ int tc_call_look_at_cpu(struct tc_call *call)
     if (!tc_call_limit(call, TC_LIMIT_CPU_TIME, &limit_ms))
         return 0;
     code = tc_usage_cpu(call);
-    if (code < 0)
+    if (code < 0) { /* one look that fails, for want of a descriptor for example, is not the last */
+        tc_timers_set(&call->timers, TC_TIMER_CPU, LOOK_AGAIN_MS);
         return code;
+    }
     spent_ms = call->cpu.user_ms + call->cpu.system_ms + tc_mediation_cpu_ms(call);
     if (spent_ms >= limit_ms) {
         tc_call_end(call, TC_OUTCOME_CPU_LIMIT);
@@ -267,7 +270,7 @@ static void serve_timers(struct tc_call *call)
     if (tc_timers_passed(&call->timers, TC_TIMER_WALL))
         tc_call_end(call, TC_OUTCOME_TIMEOUT);
     if (tc_timers_passed(&call->timers, TC_TIMER_CPU))
-        tc_call_look_at_cpu(call); /* fails when init is gone, which the pidfd tells too */
+        tc_call_look_at_cpu(call); /* also fails when init is gone, which the pidfd tells */
     if (tc_timers_passed(&call->timers, TC_TIMER_ASK))
         tc_approval_deadlines(call);
     if (tc_timers_passed(&call->timers, TC_TIMER_GRACE))

@@ -5,9 +5,11 @@ Each attempt has a control: the same succeeds outside of a cell, or without the 
 """
 
 import json
+import os
 import resource
 import signal
 import textwrap
+import time
 
 import pytest
 
@@ -145,6 +147,18 @@ ENDED = """
 def test_who_had_ended_is_not_left_over(cell, dead, alive):
     done = cell.python(ENDED, dead, alive).succeeded()
     assert done.result["leftover_processes"] == alive
+
+
+@pytest.mark.parametrize("identity", ["root" if os.geteuid() == 0 else "user"], indirect=True)  # who may limit toolcell
+def test_a_look_at_the_time_that_fails_is_not_the_last(cell):
+    """A host out of descriptors, here toolcell alone, keeps it from looking for a while."""
+    script = "echo up; while :; do (i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done); done"
+    running = cell.start("sh", "-c", script, options=["--cpu-time", "1500ms", "--timeout", "20s"]).until("up\\n")
+    limits = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    time.sleep(1)
+    resource.prlimit(running.pid, resource.RLIMIT_NOFILE, limits)
+    assert running.wait(40).result["outcome"] == "cpu_limit"
 
 
 # ---- a result that never comes ----
