@@ -24,19 +24,33 @@
 
 #define ROOT_SIZE (16u << 20) /* directories and small files of the plan; read-only in the end */
 #define BYTES_PER_INODE 4096
-#define PTY_MOST "128"    /* what waits in a terminal counts as nobody's memory, and the host has 3072 for all */
-#define SPARE_INODES 4096 /* the plan's own directories, and many small files in a small size */
+#define MEMORY_PER_INODE 1024 /* what the kernel keeps for an empty file, about */
+#define PTY_MOST "128"        /* what waits in a terminal counts as nobody's memory, and the host has 3072 for all */
+#define SPARE_INODES 4096     /* the plan's own directories, and many small files in a small size */
 
-static int new_tmpfs(uint64_t size, unsigned mode, unsigned attributes)
+/*
+ * Empty files, short links and attributes take no block but a kilobyte of the kernel's memory each. Only this limit
+ * counts them where a broker makes them, which is no process of the cell's control group: so there are no more than
+ * the cell's memory would hold.
+ */
+static uint64_t count_inodes(const struct tc_plan *plan, uint64_t size)
+{
+    uint64_t most = UINT64_MAX;
+    uint64_t count = size / BYTES_PER_INODE;
+
+    if (plan->limits.set & 1u << TC_LIMIT_MEMORY)
+        most = plan->limits.value[TC_LIMIT_MEMORY] / MEMORY_PER_INODE;
+    return (count < most ? count : most) + SPARE_INODES;
+}
+
+static int new_tmpfs(const struct tc_plan *plan, uint64_t size, unsigned mode, unsigned attributes)
 {
     char size_text[24], inodes_text[24], mode_text[8];
     /* Size 0 would mean no limit to the kernel; without the option it is half of the memory. */
     const struct tc_mount_option options[] = {
         {"source", "toolcell"}, {"mode", mode_text}, {"size", size_text}, {"nr_inodes", inodes_text}};
 
-    /* Empty files, short links and attributes take no block but a kilobyte of the kernel's memory each, which only
-     * this limit counts. */
-    snprintf(inodes_text, sizeof inodes_text, "%" PRIu64, size / BYTES_PER_INODE + SPARE_INODES);
+    snprintf(inodes_text, sizeof inodes_text, "%" PRIu64, count_inodes(plan, size));
     snprintf(size_text, sizeof size_text, "%llu", (unsigned long long)size);
     snprintf(mode_text, sizeof mode_text, "%04o", mode & 07777);
     return tc_mount_new("tmpfs", options, TC_COUNT(options) - (size == 0 ? 2 : 0), attributes);
@@ -49,7 +63,7 @@ static int begin_root(struct tc_child *child)
 
     if (top < 0)
         return top;
-    child->root = new_tmpfs(ROOT_SIZE, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    child->root = new_tmpfs(child->plan, ROOT_SIZE, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (child->root < 0)
         return child->root;
     r = tc_mount_attach(child->root, top);
@@ -61,7 +75,7 @@ static int begin_scratch(struct tc_child *child)
     tc_auto_fd place = TC_NO_FD;
     int r;
 
-    child->scratch = new_tmpfs(child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    child->scratch = new_tmpfs(child->plan, child->plan->scratch_size, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (child->scratch < 0)
         return child->scratch;
     r = tc_file_make_directory(child->root, TC_SCRATCH_PLACE, 0700);
@@ -194,7 +208,8 @@ static int add_scratch(struct tc_child *child, size_t index, struct tc_error *er
 static int add_tmpfs(struct tc_child *child, size_t index, struct tc_error *err)
 {
     const struct tc_step *step = &child->plan->steps[index];
-    tc_auto_fd mount = new_tmpfs(step->size, step->mode, tc_source_attributes(step) & ~(unsigned)MOUNT_ATTR_RDONLY);
+    tc_auto_fd mount =
+        new_tmpfs(child->plan, step->size, step->mode, tc_source_attributes(step) & ~(unsigned)MOUNT_ATTR_RDONLY);
     int r = mount < 0 ? mount : tc_target_own(child, mount);
 
     if (r < 0)
@@ -222,7 +237,8 @@ static int add_proc(struct tc_child *child, const struct tc_step *step, struct t
 
 static int add_proc_empty(struct tc_child *child, const struct tc_step *step, struct tc_error *err)
 {
-    tc_auto_fd mount = new_tmpfs(4096, 0555, tc_source_attributes(step) | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+    tc_auto_fd mount =
+        new_tmpfs(child->plan, 4096, 0555, tc_source_attributes(step) | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 
     return mount < 0 ? tc_error_set(err, mount, "mount an empty '%s'", step->target) : attach(child, step, mount, err);
 }

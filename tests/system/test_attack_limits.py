@@ -198,6 +198,26 @@ SOCKETS = """
 """
 
 
+MAKE_FILES = """
+    import errno, os
+    count = 0
+    try:
+        for count in range(100_000): os.close(os.open(f"/tmp/{count}", os.O_CREAT | os.O_WRONLY))
+    except OSError as error:
+        print(errno.errorcode[error.errno], end=" ")
+    print(count)
+"""
+
+
+@grouped
+def test_what_a_broker_makes_is_bounded_by_memory(cell):
+    """Empty files are memory of the kernel's alone, and charged to the broker, which makes them for the cell."""
+    most = 32 * 1024 + 4096
+    error, count = cell.python(textwrap.dedent(MAKE_FILES), options=["--memory", "32M"], policy="workspace").text.split()
+    assert error == "ENOSPC" and most - 200 < int(count) <= most
+    assert cell.python(textwrap.dedent(MAKE_FILES), policy="workspace").text == "99999\n"
+
+
 @grouped
 def test_what_waits_in_sockets_is_memory(cell):
     free = cell.python(SOCKETS).succeeded().answer
