@@ -99,11 +99,14 @@ def test_it_is_stopped_where_it_would_go_on(cell):
 @pytest.mark.long
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_of_stressors_leaves_the_host_alone(cell, name):
-    """Each for a second, one after the other; what cannot run in a cell skips itself."""
+    """Each for a second, in a call of its own; what cannot run in a cell skips itself."""
+    listed = subprocess.run(["stress-ng", "--class", f"{name}?"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    stressors = listed.split(":")[1].split()
+    assert stressors
     with Host() as host:
-        done = cell.run("stress-ng", "--class", name, "--sequential", "1", "--timeout", "1s", "--temp-path", "/tmp",
-                        options=[*LIMITS, "--timeout", "400s"], timeout=450)
-    check_held(done)
-    assert done.result["outcome"] == "exited", done.stderr[-2000:]
+        for stressor in stressors:
+            done = cell.run("stress-ng", f"--{stressor}", "1", "--timeout", "1s", "--temp-path", "/tmp",
+                            options=[*LIMITS, "--timeout", "20s"], timeout=60)
+            check_held(done)
     assert host.slower() < 3, f"{host.slower():.1f} times as long"
     assert os.path.isdir(cell.workspace)
