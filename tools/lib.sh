@@ -6,8 +6,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # What the release binary is built from.
 # shellcheck disable=SC2034 # used by the scripts that source this
-packages_build=(gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python3 libseccomp-dev libcap-dev
-    libnl-3-dev libcgroup-dev libcjson-dev libcjson1 libsystemd-dev libsystemd0 nettle-dev scdoc)
+packages_build=(gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python3 libseccomp-dev
+    libnl-3-dev libcjson-dev libcjson1 libsystemd-dev libsystemd0 nettle-dev scdoc)
 # What tests, lint and benchmarks need on top.
 # shellcheck disable=SC2034
 packages_check=(git clang clang-format clang-tidy libclang-rt-14-dev cppcheck check python3-pytest python3-jsonschema
