@@ -202,7 +202,7 @@ MAKE_FILES = """
     import errno, os
     count = 0
     try:
-        for count in range(100_000): os.close(os.open(f"/tmp/{count}", os.O_CREAT | os.O_WRONLY))
+        for count in range(40_000): os.close(os.open(f"/tmp/{count}", os.O_CREAT | os.O_WRONLY))
     except OSError as error:
         print(errno.errorcode[error.errno], end=" ")
     print(count)
@@ -212,10 +212,10 @@ MAKE_FILES = """
 @grouped
 def test_what_a_broker_makes_is_bounded_by_memory(cell):
     """Empty files are memory of the kernel's alone, and charged to the broker, which makes them for the cell."""
-    most = 32 * 1024 + 4096
-    error, count = cell.python(textwrap.dedent(MAKE_FILES), options=["--memory", "32M"], policy="workspace").text.split()
+    most = 24 * 1024 + 4096
+    error, count = cell.python(textwrap.dedent(MAKE_FILES), options=["--memory", "24M"], policy="workspace").text.split()
     assert error == "ENOSPC" and most - 200 < int(count) <= most
-    assert cell.python(textwrap.dedent(MAKE_FILES), policy="workspace").text == "99999\n"
+    assert cell.python(textwrap.dedent(MAKE_FILES), policy="workspace").text == "39999\n"
 
 
 @grouped
