@@ -94,3 +94,20 @@ int tc_handover_receive(struct tc_child *child)
     child->all_received = packet.last != 0;
     return 0;
 }
+
+/* ---- the other way ---- */
+
+int tc_handover_take(const struct tc_cell *cell, uint32_t magic, int *ret_fds, size_t count)
+{
+    uint32_t said = 0;
+    size_t came = 0;
+    ssize_t length = tc_socket_receive_fds(cell->control, &said, sizeof said, NULL, ret_fds, count, &came);
+
+    if (length == 0)
+        return 0;
+    if (length == (ssize_t)sizeof said && said == magic && came == count)
+        return 1;
+    for (size_t i = 0; i < came; i++)
+        tc_cleanup_fd(&ret_fds[i]);
+    return -EPROTO;
+}

@@ -114,6 +114,12 @@ void tc_handover_drop(struct tc_handover *handover);
  *  -errno. */
 int tc_handover_receive(struct tc_child *child);
 
+/**
+ * Parent, when init has been executed: take the descriptors that a stage of the child sent with its magic.
+ * @return 1; 0 when the child was killed, which is told where READY is awaited; -EPROTO, and nothing is taken
+ */
+int tc_handover_take(const struct tc_cell *cell, uint32_t magic, int *ret_fds, size_t count);
+
 /* identity.c */
 
 /** Choose the host ids of the cell, taking a lease where the plan wants one. */

@@ -55,20 +55,14 @@ int tc_pty_send(struct tc_child *child, struct tc_error *err)
 int tc_pty_receive(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err)
 {
     int fds[2] = {TC_NO_FD, TC_NO_FD};
-    uint32_t magic = 0;
-    size_t count = 0;
-    ssize_t length;
+    int r;
 
     if (!plan->tty)
         return 0;
-    length = tc_socket_receive_fds(cell->control, &magic, sizeof magic, NULL, fds, TC_COUNT(fds), &count);
-    if (length == 0) /* the child was killed: that is told where READY is awaited */
-        return 0;
-    if (length > 0) {
-        cell->master = fds[0];
-        cell->slave = fds[1];
-    }
-    if (length != (ssize_t)sizeof magic || magic != MAGIC || count != TC_COUNT(fds))
-        return tc_error_plain(err, -EPROTO, "the terminal did not come");
+    r = tc_handover_take(cell, MAGIC, fds, TC_COUNT(fds));
+    if (r < 0)
+        return tc_error_plain(err, r, "the terminal did not come");
+    cell->master = fds[0];
+    cell->slave = fds[1];
     return 0;
 }

@@ -73,24 +73,17 @@ int tc_twin_send(struct tc_child *child, struct tc_error *err)
 
 int tc_twin_receive(struct tc_cell *cell, const struct tc_plan *plan, struct tc_error *err)
 {
-    size_t wanted = has_mediated_step(plan) ? 3 : 2;
     int fds[3] = {TC_NO_FD, TC_NO_FD, TC_NO_FD};
-    uint32_t magic = 0;
-    size_t count = 0;
-    ssize_t length;
+    int r;
 
     if (plan->notify == 0)
         return 0;
     cell->notified = true;
-    length = tc_socket_receive_fds(cell->control, &magic, sizeof magic, NULL, fds, TC_COUNT(fds), &count);
-    if (length == 0) /* the child was killed: that is told where READY is awaited */
-        return 0;
-    if (length > 0) {
-        cell->root = fds[0];
-        cell->diag = fds[1];
-        cell->twin = fds[2];
-    }
-    if (length != (ssize_t)sizeof magic || magic != MAGIC || count != wanted)
-        return tc_error_plain(err, -EPROTO, "the cell's tree did not come");
+    r = tc_handover_take(cell, MAGIC, fds, has_mediated_step(plan) ? 3 : 2);
+    if (r < 0)
+        return tc_error_plain(err, r, "the cell's tree did not come");
+    cell->root = fds[0];
+    cell->diag = fds[1];
+    cell->twin = fds[2];
     return 0;
 }
