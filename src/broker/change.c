@@ -47,13 +47,10 @@ int tc_entry_read(struct tc_stopped *stopped, int8_t directory, int8_t path, str
 /* Whether the last name is "." or "..", which the kernel has an answer for whatever directory it is in. */
 static bool ends_in_dots(const char *text)
 {
-    size_t end = strlen(text), begin;
+    size_t length;
+    const char *last = tc_last_name(text, &length);
 
-    while (end > 0 && text[end - 1] == '/')
-        end--;
-    for (begin = end; begin > 0 && text[begin - 1] != '/'; begin--)
-        ;
-    return end - begin <= 2 && strspn(text + begin, ".") >= end - begin;
+    return length <= 2 && strspn(last, ".") >= length;
 }
 
 int tc_entry_find(struct tc_stopped *stopped, struct tc_entry *entry)

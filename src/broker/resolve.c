@@ -83,34 +83,42 @@ int tc_resolve_object(struct tc_stopped *stopped, int dirfd, const char *path, b
     return r;
 }
 
+const char *tc_last_name(const char *path, size_t *ret_length)
+{
+    size_t end = strlen(path), begin;
+
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
+        ;
+    *ret_length = end - begin;
+    return path + begin;
+}
+
 int tc_entry_from(struct tc_stopped *stopped, int base, const char *path, struct tc_object *ret_parent,
                   char name[NAME_MAX + 1], bool *ret_slash)
 {
-    size_t end = strlen(path), begin;
+    size_t length;
+    const char *last = tc_last_name(path, &length);
     char parent[PATH_MAX];
     int r;
 
-    if (end == 0)
+    if (path[0] == '\0')
         return -ENOENT;
-    *ret_slash = path[end - 1] == '/';
-    while (end > 0 && path[end - 1] == '/')
-        end--;
-    begin = end;
-    while (begin > 0 && path[begin - 1] != '/')
-        begin--;
-    if (begin > 0)
-        snprintf(parent, sizeof parent, "%.*s", (int)begin, path);
+    *ret_slash = path[strlen(path) - 1] == '/';
+    if (last > path)
+        snprintf(parent, sizeof parent, "%.*s", (int)(last - path), path);
     else
-        snprintf(parent, sizeof parent, "%s", end == 0 ? "/" : ".");
+        snprintf(parent, sizeof parent, "%s", length == 0 ? "/" : ".");
     r = tc_object_from(stopped, base, parent, true, ret_parent);
     if (r < 0)
         return r;
     if (!S_ISDIR(ret_parent->stat.stx_mode))
         r = -ENOTDIR;
-    else if (end - begin > NAME_MAX)
+    else if (length > NAME_MAX)
         r = -ENAMETOOLONG;
     else
-        snprintf(name, NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
+        snprintf(name, NAME_MAX + 1, "%.*s", (int)length, last);
     if (r == 0 && name[0] == '\0')
         r = -EBUSY;
     else if (r == 0 && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))

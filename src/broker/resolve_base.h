@@ -19,6 +19,9 @@ int tc_object_walk(struct tc_stopped *stopped, int base, const char *path, bool 
 /** tc_resolve_object() from a directory; path is not empty. */
 int tc_object_from(struct tc_stopped *stopped, int base, const char *path, bool follow, struct tc_object *ret);
 
+/** The last name in a path as it is spelt, without the slashes behind it: not terminated; empty where there is none. */
+const char *tc_last_name(const char *path, size_t *ret_length);
+
 /** tc_resolve_entry() from a directory. */
 int tc_entry_from(struct tc_stopped *stopped, int base, const char *path, struct tc_object *ret_parent,
                   char name[NAME_MAX + 1], bool *ret_slash);
