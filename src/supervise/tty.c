@@ -17,9 +17,9 @@
  *
  * The caller's terminal is changed only while it is toolcell's. In the background
  * it is the shell's: then toolcell stops, as whoever reads there does, until the
- * shell hands it over and says so by SIGCONT. It is restored when all output was shown, on every way out, and while
- * toolcell is stopped by SIGTSTP. A toolcell that is killed by SIGKILL leaves it
- * raw, as any program does.
+ * shell hands it over and says so by SIGCONT. It is restored when all output was
+ * shown, on every way out, and while toolcell is stopped by SIGTSTP. A toolcell
+ * that is killed by SIGKILL leaves it raw, as any program does.
  *
  * The slave is held open here as well. So the master does not end whenever no
  * process happens to have the terminal open; as with pipes, what is empty when
@@ -31,6 +31,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -65,8 +66,7 @@ static void set_attributes(const struct tc_tty *tty)
         return;
     attributes.c_iflag |= IUTF8;
     if (tty->caller >= 0 && tcgetattr(tty->caller, &callers) == 0)
-        for (size_t i = 0; i < NCCS; i++)
-            attributes.c_cc[i] = callers.c_cc[i];
+        memcpy(attributes.c_cc, callers.c_cc, sizeof attributes.c_cc);
     tcsetattr(tty->slave, TCSANOW, &attributes);
 }
 
